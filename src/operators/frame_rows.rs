@@ -4,9 +4,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, make_comparator};
+use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, make_comparator};
 use arrow::compute::{SortColumn, SortOptions, partition};
-use arrow::datatypes::{DataType, Float64Type};
 use datafusion_common::Result as DataFusionResult;
 
 use crate::Error;
@@ -225,15 +224,6 @@ impl Ends<'_> {
         let compare = make_comparator(key, limit, self.options)?;
         let mut at = 0;
         let ends = (0..rows).map(|row| {
-            if is_endless(key, limit, row) {
-                while at < rows && !is_number(key, at) {
-                    at += 1;
-                }
-                while !is_start && at < rows && is_number(key, at) {
-                    at += 1;
-                }
-                return at;
-            }
             let is_passed = |ordering: Ordering| match is_start {
                 true => ordering.is_lt(),
                 false => ordering.is_le(),
@@ -245,17 +235,6 @@ impl Ends<'_> {
         });
         Ok(ends.collect())
     }
-}
-
-/// Whether infinity is as far from infinity as the row's limit is: then all numbers are near enough, as in PostgreSQL.
-fn is_endless(key: &ArrayRef, limit: &ArrayRef, row: usize) -> bool {
-    let is_float = key.data_type() == &DataType::Float64;
-    is_float && is_number(key, row) && limit.is_valid(row) && !is_number(limit, row)
-}
-
-/// Whether a float is neither NULL nor NaN.
-fn is_number(floats: &ArrayRef, row: usize) -> bool {
-    floats.is_valid(row) && !floats.as_primitive::<Float64Type>().value(row).is_nan()
 }
 
 fn row_end(row: usize, rows: usize, (count, precedes): (usize, bool), is_start: bool) -> usize {

@@ -58,6 +58,7 @@ mod order_operator;
 mod parameterized;
 pub(crate) mod parameters;
 mod parenthesized;
+mod partition_columns;
 pub mod plpgsql;
 mod position;
 mod prepared_reader;

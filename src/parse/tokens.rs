@@ -54,6 +54,7 @@ use super::nesting::Nesting;
 use super::only::OnlyReader;
 use super::operator_name;
 use super::order_operator;
+use super::partition_columns;
 use super::position::character_position;
 use super::record_columns;
 use super::recursive_view;
@@ -479,6 +480,7 @@ impl<'t> Reader<'t> {
         if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
             identity_options::sort(&mut self.tokens);
             constraint_words::take(&mut self.tokens)?;
+            partition_columns::take(&mut self.tokens);
             key_includes::take(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::ALTER {

@@ -38,6 +38,8 @@ pub(crate) enum Clause {
     IndexExpression,
     /// WHERE of CREATE INDEX.
     IndexPredicate,
+    /// A value of FOR VALUES.
+    PartitionBound,
     /// LIMIT.
     Limit,
     /// OFFSET.
@@ -89,6 +91,7 @@ impl Clause {
             Clause::Check => "check constraints",
             Clause::IndexExpression => "index expressions",
             Clause::IndexPredicate => "index predicates",
+            Clause::PartitionBound => "partition bound",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
             Clause::From => "functions in FROM",

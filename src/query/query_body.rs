@@ -119,7 +119,7 @@ impl Binder<'_> {
             let mut source = if let Some(searched) = self.searched(&name, with, cte, outer)? {
                 searched
             } else if with.recursive && mentions(cte.query.as_ref(), &name) > 0 {
-                self.recursive(&name, cte, outer)?
+                self.recursive_with(&name, cte, outer)?
             } else {
                 shared(self.query(&cte.query, outer)?, cte, query)?
             };
@@ -156,6 +156,28 @@ impl Binder<'_> {
         Ok(BoundQuery { plan, columns })
     }
 
+    /// `WITH RECURSIVE name AS ([WITH …] start UNION [ALL] step)`. Errors: 42P19.
+    fn recursive_with(
+        &mut self,
+        name: &str,
+        cte: &ast::Cte,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<BoundQuery> {
+        let outside = self.common_tables.len();
+        if let Some(with) = &cte.query.with {
+            let mut within = with.cte_tables.iter();
+            if within.any(|own| mentions(own.query.as_ref(), name) > 0) {
+                let message =
+                    format!("recursive reference to query \"{name}\" must not appear within a subquery");
+                return Err(fault(StatementFault::InvalidRecursion, message));
+            }
+            self.with(with, &cte.query, outer)?;
+        }
+        let bound = self.recursive(name, cte, outer);
+        self.common_tables.truncate(outside);
+        bound
+    }
+
     /// `WITH RECURSIVE name AS (start UNION [ALL] step)`.
     pub(super) fn recursive(
         &mut self,
@@ -178,9 +200,6 @@ impl Binder<'_> {
         else {
             return Err(wrong());
         };
-        if cte.query.with.is_some() {
-            return Err(Error::unsupported("WITH inside a recursive query", None));
-        }
         if mentions(left.as_ref(), name) > 0 {
             let message = format!(
                 "recursive reference to query \"{name}\" must not appear within its non-recursive term"

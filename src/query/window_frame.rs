@@ -8,7 +8,8 @@ use super::operator::binary;
 use crate::error::StatementFault;
 use crate::functions::ArithmeticOp;
 use crate::tree::{
-    FrameBound, FrameExclusion, FrameOffset, FrameUnits, Operator, ValueReach, WindowFrame, fold_constants,
+    Case, Expr, FrameBound, FrameExclusion, FrameOffset, FrameUnits, Operator, ValueReach, WindowFrame,
+    fold_constants,
 };
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -141,6 +142,7 @@ impl Binder<'_> {
             false => ArithmeticOp::Add,
         };
         let limit = self.arithmetic(op, key.clone(), offset.clone())?;
+        let limit = self.endless_limit((key.clone(), &key_type), limit, end.is_start == ascending)?;
         let is_negative = self.is_below_zero(offset.clone())?;
         let reach = ValueReach {
             key: self.order_key(key)?,
@@ -153,8 +155,27 @@ impl Binder<'_> {
         })
     }
 
+    /// Infinity is as far from infinity as all numbers are: then the limit is one that they are all within, as in PostgreSQL. `is_low`: they
+    /// stand above it.
+    fn endless_limit(&mut self, (key, ty): (Bound, &SqlType), limit: Bound, is_low: bool) -> Result<Bound> {
+        if !matches!(ty, SqlType::Numeric(_) | SqlType::Float8) {
+            return Ok(limit);
+        }
+        let constant = |binder: &mut Self, text: &str| {
+            binder.convert(Bound::unknown(Some(text.to_string())), ty, CastContext::Implicit)
+        };
+        let nan = constant(self, "NaN")?;
+        let end = constant(self, if is_low { "-Infinity" } else { "Infinity" })?;
+        let has_no_limit = self.compare(Operator::Eq, limit.clone(), nan.clone())?.expr;
+        let is_number = self.compare(Operator::NotEq, key, nan)?.expr;
+        let is_endless = binary(has_no_limit, Operator::And, is_number);
+        let branch = (Box::new(is_endless), Box::new(end.expr));
+        let case = Case::new(None, vec![branch], Some(Box::new(limit.expr)));
+        Ok(Bound::new(Expr::Case(case), limit.ty))
+    }
+
     /// Whether an offset is below zero; one that is no number is, too.
-    fn is_below_zero(&mut self, offset: Bound) -> Result<crate::tree::Expr> {
+    fn is_below_zero(&mut self, offset: Bound) -> Result<Expr> {
         let ty = offset.ty.clone();
         let constant = |binder: &mut Self, text: &str| {
             binder.convert(Bound::unknown(Some(text.to_string())), &ty, CastContext::Implicit)

@@ -364,8 +364,7 @@ impl ShortPlan {
             None => stream::empty().boxed(),
         };
         let whole_table = access.whole_table();
-        let by_gets = steps.iter().any(RunningStep::collects) && access.is_by_gets();
-        let by_gets = by_gets.then(|| Box::new(access.path().clone()));
+        let by_gets = access.counted_path(steps.iter().any(RunningStep::collects));
         let mut batches = access.batches(ctx, demand, metrics);
         let counts_rows = self.counts_rows(reads_ends);
         if counts_rows {

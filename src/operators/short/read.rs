@@ -299,13 +299,10 @@ impl Access<'_> {
         self.path.is_whole().then(|| Arc::clone(&self.path.table))
     }
 
-    /// Whether each row is fetched by a key that an index gave.
-    pub(super) fn is_by_gets(&self) -> bool {
-        self.path.ranges().is_some() && !self.path.covers(&self.read.positions)
-    }
-
-    pub(super) fn path(&self) -> &AccessPath {
-        &self.path
+    /// The path, if steps collect, and each row is fetched by a key that an index gave: how many they are tells whether to begin.
+    pub(super) fn counted_path(&self, collects: bool) -> Option<Box<AccessPath>> {
+        let is_by_gets = || self.path.ranges().is_some() && !self.path.covers(&self.read.positions);
+        (collects && is_by_gets()).then(|| Box::new(self.path.clone()))
     }
 
     pub(super) fn into_path(self) -> AccessPath {

@@ -535,7 +535,8 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
             if default::is_volatile(&expr) {
                 return Ok(None);
             }
-            let evaluated = dml::evaluate_default(ctx, &expr, &column.ty, &column.name);
+            let of = (&column.ty, column.name.as_str());
+            let evaluated = dml::evaluate_stated(ctx, &expr, of, crate::query::Clause::Default);
             evaluated.await.map(Some)
         }
         Some(

@@ -26,7 +26,8 @@ pub(super) async fn attach(
     let child = table(ctx, name, Access::Alter)?;
     check_attachable(ctx, parent, &child)?;
     let place = bound.span();
-    let bound = text_place::at_span(partition_bound::read(ctx, parent, &child.name, bound), place)?;
+    let read = Box::pin(partition_bound::read(ctx, parent, &child.name, bound)).await;
+    let bound = text_place::at_span(read, place)?;
     text_place::at_span(
         partition_bound::check_free(ctx, parent, &child.name, &bound),
         place,

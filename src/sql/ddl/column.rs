@@ -39,6 +39,14 @@ pub(super) struct NewColumn {
     pub(super) sequence: Option<Vec<SequenceOption>>,
 }
 
+/// A type as a column definition has it, but for its modifier. Errors: none but of a bug.
+pub(super) fn written_type(ty: &SqlType) -> Result<DataType> {
+    match dml::parse_expression(&format!("NULL::{}", ty.full_base_name()))? {
+        Expr::Cast { data_type, .. } => Ok(data_type),
+        other => Err(Error::internal(format!("{other} is no cast"))),
+    }
+}
+
 /// Reads a column definition of `table`. Errors: 42704 for its type, those of its default, 0A000.
 pub(super) async fn read(
     ctx: &StatementContext,

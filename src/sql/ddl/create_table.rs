@@ -193,7 +193,7 @@ async fn describe(
         ..Description::default()
     };
     let mut parts = Parts::default();
-    if let Some(of) = PartitionOf::read(ctx, create, table)? {
+    if let Some(of) = PartitionOf::read(ctx, create, table).await? {
         let mut taken = like::of_parent(ctx, &of.parent)?;
         // What it says itself goes first.
         taken.options = taken
@@ -217,6 +217,11 @@ async fn describe(
         let Some(written) = create.columns.get(at) else {
             break;
         };
+        if description.partition_of.is_some() {
+            let said = (written, &create.columns[..at]);
+            parts.take_options(ctx, (table, &mut description), said).await?;
+            continue;
+        }
         if !wildcards_at.contains(&at) {
             let read = column::read(ctx, table, written).await?;
             parts.take_column(table, &mut description, &written.name, read)?;
@@ -267,20 +272,62 @@ impl Parts {
         name: &Ident,
         column: NewColumn,
     ) -> Result<()> {
-        if let Some(constraint) = column.primary_key {
+        let column = self.take_constraints(table, description, name, column)?;
+        let at = self.columns.len();
+        self.generations.extend(column.generation.map(|expr| (at, expr)));
+        description.add_column(&mut self.columns, column.def, column.sequence)
+    }
+
+    /// The constraints of a column; answers what is left of it.
+    fn take_constraints(
+        &mut self,
+        table: &str,
+        description: &mut Description,
+        name: &Ident,
+        mut column: NewColumn,
+    ) -> Result<NewColumn> {
+        if let Some(constraint) = column.primary_key.take() {
             set_primary(&mut self.primary, table, constraint, vec![index_column(name)])?;
         }
-        if let Some(unique) = column.unique {
+        if let Some(unique) = column.unique.take() {
             self.unique.push(NewUnique {
                 columns: vec![index_column(name)],
                 ..unique
             });
         }
-        let at = self.columns.len();
-        self.generations.extend(column.generation.map(|expr| (at, expr)));
-        description.checks.extend(column.checks);
-        description.foreign_keys.extend(column.foreign_keys);
-        description.add_column(&mut self.columns, column.def, column.sequence)
+        description.checks.append(&mut column.checks);
+        description.foreign_keys.append(&mut column.foreign_keys);
+        Ok(column)
+    }
+
+    /// What a partition says of a column that it has of its parent. Errors: as [`partition_of::read_options`].
+    async fn take_options(
+        &mut self,
+        ctx: &StatementContext,
+        (table, description): (&str, &mut Description),
+        (written, said_before): (&ast::ColumnDef, &[ast::ColumnDef]),
+    ) -> Result<()> {
+        let name = names::fold(&written.name);
+        let at = self.columns.iter().position(|column| column.name == name);
+        let own = at.map(|at| &self.columns[at]);
+        let column = Box::pin(partition_of::read_options(
+            ctx,
+            table,
+            (written, said_before),
+            own,
+        ))
+        .await?;
+        let column = self.take_constraints(table, description, &written.name, column)?;
+        let Some(own) = at.map(|at| &mut self.columns[at]) else {
+            return Ok(());
+        };
+        own.not_null |= column.def.not_null;
+        let is_default =
+            |option: &ast::ColumnOptionDef| matches!(option.option, ast::ColumnOption::Default(_));
+        if written.options.iter().any(is_default) {
+            own.default = column.def.default;
+        }
+        Ok(())
     }
 
     /// The constraints, which may name any column.

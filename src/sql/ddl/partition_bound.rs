@@ -2,18 +2,20 @@
 
 use sqlparser::ast::{Expr, ForValues, PartitionBoundValue};
 
+use super::row_expression::check_no_subquery;
 use crate::catalog::{
     PartitionBound, PartitionMap, PartitionStrategy, RangeEdge, TableDef, edge_key, edges_text,
 };
 use crate::error::Raised;
-use crate::query;
+use crate::query::Clause;
+use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::types::Value;
 use crate::{Error, Result};
 
 /// The bound of a partition of this name. Errors: 42P16 for one that is not of the table's strategy, or of a wrong number of values, 42P17 for
 /// one that has no rows, 42804 and those of casts for its values.
-pub(super) fn read(
+pub(super) async fn read(
     ctx: &StatementContext,
     parent: &TableDef,
     name: &str,
@@ -28,7 +30,7 @@ pub(super) fn read(
         (ForValues::In(values), PartitionStrategy::List) => {
             let mut list = Vec::with_capacity(values.len());
             for expr in values {
-                let value = constant(ctx, parent, (expr, 0))?;
+                let value = value(ctx, parent, (expr, 0)).await?;
                 if !list.contains(&value) {
                     list.push(value);
                 }
@@ -44,7 +46,7 @@ pub(super) fn read(
                     )));
                 }
             }
-            let (from, to) = (edge(ctx, parent, from)?, edge(ctx, parent, to)?);
+            let (from, to) = (edge(ctx, parent, from).await?, edge(ctx, parent, to).await?);
             check_range(ctx, parent, name, (&from, &to))?;
             Ok(PartitionBound::Range { from, to })
         }
@@ -98,17 +100,17 @@ fn strategy_of(parent: &TableDef) -> Result<PartitionStrategy> {
 }
 
 /// An edge of a range. Errors: 42804 for a value behind one that is none.
-fn edge(
+async fn edge(
     ctx: &StatementContext,
     parent: &TableDef,
     written: &[PartitionBoundValue],
 ) -> Result<Vec<RangeEdge>> {
     let mut edge = Vec::with_capacity(written.len());
-    for (at, value) in written.iter().enumerate() {
-        let next = match value {
+    for (at, stated) in written.iter().enumerate() {
+        let next = match stated {
             PartitionBoundValue::MinValue => RangeEdge::MinValue,
             PartitionBoundValue::MaxValue => RangeEdge::MaxValue,
-            PartitionBoundValue::Expr(expr) => match constant(ctx, parent, (expr, at))? {
+            PartitionBoundValue::Expr(expr) => match value(ctx, parent, (expr, at)).await? {
                 Value::Null => return Err(Raised::new("42P17", "cannot specify NULL in range bound").into()),
                 value => RangeEdge::Value(value),
             },
@@ -189,22 +191,32 @@ fn check_modulus(ctx: &StatementContext, parent: &TableDef, modulus: u32) -> Res
     .into())
 }
 
-/// A value of the column at this place of the partition key. Errors: 0A000 for what is no constant, those of the cast.
-fn constant(ctx: &StatementContext, parent: &TableDef, (expr, at): (&Expr, usize)) -> Result<Value> {
+/// A value of the column at this place of the partition key, evaluated now. Errors: 0A000 for a subquery or a column, 42804, those of the
+/// expression and of the cast.
+async fn value(ctx: &StatementContext, parent: &TableDef, (expr, at): (&Expr, usize)) -> Result<Value> {
     let column = parent
         .partitioning
         .as_ref()
         .and_then(|partitioning| parent.column_index_by_id(*partitioning.columns.get(at)?))
         .map(|at| &parent.columns[at]);
     let column = column.ok_or_else(|| Error::internal("a partition key without its column"))?;
-    let constant = query::constant(ctx, expr)?;
-    let value = constant.map(|constant| constant.value).ok_or_else(|| {
-        Error::unsupported(
-            "a partition bound that is no constant",
-            Some("Write the values themselves."),
-        )
-    })?;
-    value.assign(&column.ty, &column.name, &ctx.format_settings())
+    check_no_subquery(expr, "partition bound")?;
+    let of = (&column.ty, column.name.as_str());
+    match dml::evaluate_stated(ctx, expr, of, Clause::PartitionBound).await {
+        Err(error) if error.is_undefined_column() || error.sqlstate() == "42P01" => {
+            let message = "cannot use column reference in partition bound expression";
+            Err(Raised::new("0A000", message).into())
+        }
+        Err(error) if error.sqlstate() == "42804" => Err(Error::DatatypeMismatch {
+            message: format!(
+                "specified value cannot be cast to type {} for column \"{}\"",
+                column.ty.name(),
+                column.name
+            ),
+            hint: None,
+        }),
+        value => value,
+    }
 }
 
 fn invalid(message: impl Into<String>) -> Error {

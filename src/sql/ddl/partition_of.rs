@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{CreateTable, ObjectName, Spanned};
+use sqlparser::ast::{self, CreateTable, ObjectName, Spanned};
 
+use super::column::{self, NewColumn};
 use super::{partition_bound, verification};
 use crate::catalog::{Access, CatalogWriter, ColumnDef, Object, Partition, PartitionBound, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::Raised;
-use crate::parse::text_place;
+use crate::parse::{names, text_place};
 use crate::sql::dml;
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
@@ -22,7 +23,7 @@ pub(super) struct PartitionOf {
 
 impl PartitionOf {
     /// That of a CREATE TABLE of this name. Errors: 42P01, 42P17 for a table that is not partitioned, those of the bound.
-    pub(super) fn read(
+    pub(super) async fn read(
         ctx: &StatementContext,
         create: &CreateTable,
         name: &str,
@@ -30,17 +31,10 @@ impl PartitionOf {
         let (Some(parent), Some(bound)) = (&create.partition_of, &create.for_values) else {
             return Ok(None);
         };
-        if !create.columns.is_empty() {
-            return Err(Error::unsupported(
-                "options of columns behind PARTITION OF",
-                Some(
-                    "Make the partition without them, then ALTER TABLE … ALTER COLUMN … SET DEFAULT or ADD CONSTRAINT.",
-                ),
-            ));
-        }
         let parent = partitioned(ctx, parent)?;
         let place = bound.span();
-        let bound = text_place::at_span(partition_bound::read(ctx, &parent, name, bound), place)?;
+        let read = Box::pin(partition_bound::read(ctx, &parent, name, bound)).await;
+        let bound = text_place::at_span(read, place)?;
         text_place::at_span(partition_bound::check_free(ctx, &parent, name, &bound), place)?;
         Ok(Some(PartitionOf { parent, bound }))
     }
@@ -49,6 +43,35 @@ impl PartitionOf {
     pub(super) fn record(self, columns: &[ColumnDef]) -> Result<(Arc<TableDef>, Partition)> {
         let partition = partition_of(&self.parent, columns, self.bound)?;
         Ok((self.parent, partition))
+    }
+}
+
+/// What a partition says of a column, `own`, that it has of its parent. Errors: 42703, 42701, those of its options, 0A000 for how it is
+/// generated.
+pub(super) async fn read_options(
+    ctx: &StatementContext,
+    table: &str,
+    (written, said_before): (&ast::ColumnDef, &[ast::ColumnDef]),
+    own: Option<&ColumnDef>,
+) -> Result<NewColumn> {
+    let name = names::fold(&written.name);
+    let Some(own) = own else {
+        return Err(Raised::new("42703", format!("column \"{name}\" does not exist")).into());
+    };
+    if said_before.iter().any(|other| names::fold(&other.name) == name) {
+        return Err(Raised::new("42701", format!("column \"{name}\" specified more than once")).into());
+    }
+    let typed = ast::ColumnDef {
+        data_type: column::written_type(&own.ty)?,
+        ..written.clone()
+    };
+    let column = column::read(ctx, table, &typed).await?;
+    match column.generation.is_some() || column.sequence.is_some() {
+        true => Err(Error::unsupported(
+            "a column that is generated otherwise behind PARTITION OF",
+            Some("Leave it to the partitioned table, or ALTER the partition's column."),
+        )),
+        false => Ok(column),
     }
 }
 

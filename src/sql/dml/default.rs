@@ -52,7 +52,7 @@ impl DefaultPlan {
                 let settings = ctx.format_settings();
                 DefaultPlan::Value(assign_value(constant.value, &constant.ty, column, &settings)?)
             }
-            None => DefaultPlan::Computed(bind_expression(ctx, &expr)?),
+            None => DefaultPlan::Computed(bind_expression(ctx, &expr, Clause::Default)?),
         })
     }
 
@@ -118,17 +118,17 @@ fn domain_default(column: &ColumnDef) -> Option<&str> {
     defaults.find_map(|domain| domain.default.as_deref())
 }
 
-/// Evaluates a default once. Errors: those of the expression, 42804.
-pub(crate) async fn evaluate_default(
+/// Evaluates what a definition states for a column, once: a default, a bound of a partition. Errors: those of the expression, 42804.
+pub(crate) async fn evaluate_stated(
     ctx: &StatementContext,
     expr: &Expr,
-    ty: &SqlType,
-    column: &str,
+    (ty, column): (&SqlType, &str),
+    clause: Clause,
 ) -> Result<Value> {
     let value = match constant(ctx, expr)? {
         Some(constant) => constant.value,
         None => {
-            let expression = bind_expression(ctx, expr)?;
+            let expression = bind_expression(ctx, expr, clause)?;
             let evaluated = expression.evaluate(ctx, &rows_of_nothing(1)?).await?;
             result_value(evaluated.batch.column(0), 0, &expression.columns()[0].ty)?
         }
@@ -138,7 +138,7 @@ pub(crate) async fn evaluate_default(
 
 /// Checks that an expression can be a default. Errors: those of binding it.
 pub(crate) fn check_default(ctx: &StatementContext, expr: &Expr) -> Result<()> {
-    bind_expression(ctx, expr).map(drop)
+    bind_expression(ctx, expr, Clause::Default).map(drop)
 }
 
 /// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.
@@ -150,12 +150,12 @@ pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
     })
 }
 
-fn bind_expression(ctx: &StatementContext, expr: &Expr) -> Result<RowExpressions> {
+fn bind_expression(ctx: &StatementContext, expr: &Expr, clause: Clause) -> Result<RowExpressions> {
     let query = RowQuery {
         relations: &[],
         items: &[SelectItem::UnnamedExpr(expr.clone())],
         selection: None,
-        clause: Clause::Default,
+        clause,
     };
     RowExpressions::bind(ctx, query, &mut Vec::new())
 }
