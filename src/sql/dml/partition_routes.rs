@@ -9,7 +9,7 @@ use sqlparser::ast;
 
 use super::insert_clauses::Clauses;
 use super::partition_rows::PartitionRows;
-use super::partition_writes::{in_order, name_whole_rows};
+use super::partition_writes::{in_order, name_whole_rows, state_defaults};
 use super::target::Target;
 use super::view_checks::ViewCheck;
 use crate::catalog::{TableDef, counterpart};
@@ -134,6 +134,11 @@ impl<P> Routes<P> {
         let known_as = ast::Ident::with_quote('"', &self.known_as);
         if let Some(items) = &mut returning {
             in_order(items, &known_as, (table, partition), false)?;
+        }
+        if let Some(ast::OnInsert::OnConflict(conflict)) = &mut on
+            && let ast::OnConflictAction::DoUpdate(update) = &mut conflict.action
+        {
+            state_defaults(&mut update.assignments, table)?;
         }
         name_whole_rows(&mut returning, &known_as, (table, partition));
         name_whole_rows(&mut on, &known_as, (table, partition));

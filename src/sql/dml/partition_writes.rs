@@ -5,12 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
-    SelectItemQualifiedWildcardKind, TableFactor,
+    self, Assignment, AssignmentTarget, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
 };
 
+use super::cell::is_default;
+use super::default::parse_expression;
 use super::view_target::target_of;
-use crate::catalog::{Access, Object, TableDef};
+use crate::catalog::{Access, ColumnDefault, Object, TableDef};
 use crate::parse::names;
 use crate::parse::walk::{WalkMut, visit_expressions_mut};
 use crate::sql::relation::get_relation;
@@ -44,6 +46,7 @@ pub(super) fn of_partition(
     let mut statement = statement.clone();
     let (factor, returning, reads_more) = match &mut statement {
         ast::Statement::Update(update) => {
+            state_defaults(&mut update.assignments, table)?;
             let reads_more = update.from.is_some();
             (&mut update.table.relation, &mut update.returning, reads_more)
         }
@@ -76,6 +79,37 @@ pub(super) fn of_partition(
     }
     name_whole_rows(&mut statement, &known_as, (table, partition));
     Ok(statement)
+}
+
+/// Has `SET column = DEFAULT` give the default of the table, whatever that of a partition is. Errors: `Corrupt`.
+pub(super) fn state_defaults(assignments: &mut [Assignment], table: &TableDef) -> Result<()> {
+    let state = |name: &ObjectName, value: &mut Expr| -> Result<()> {
+        let column = names::last_name(name).and_then(|name| table.column_index(&name));
+        let column = column.map(|at| &table.columns[at]);
+        let Some(column) = column.filter(|column| column.domain.is_none() && is_default(value)) else {
+            return Ok(());
+        };
+        *value = match &column.default {
+            None => parse_expression("NULL")?,
+            Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
+                parse_expression(sql)?
+            }
+            // It has it of the table.
+            Some(_) => return Ok(()),
+        };
+        Ok(())
+    };
+    for assignment in assignments {
+        match (&assignment.target, &mut assignment.value) {
+            (AssignmentTarget::ColumnName(name), value) => state(name, value)?,
+            (AssignmentTarget::Tuple(names), Expr::Tuple(values)) => {
+                let mut pairs = names.iter().zip(values);
+                pairs.try_for_each(|(name, value)| state(name, value))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Has the name of the table, where it stands for a whole row, give one of the table's type.

@@ -177,7 +177,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user("track_io_timing", "off", Bool, NO_EFFECT),
     user("transaction_deferrable", "off", Bool, NO_EFFECT),
     user("update_process_title", "on", Bool, NO_EFFECT),
-    user("vacuum_cost_delay", "0", COUNT, NO_EFFECT),
+    user(
+        "vacuum_cost_delay",
+        "0",
+        number(0, 100, Unit::Milliseconds),
+        NO_EFFECT,
+    ),
     user(
         "vacuum_cost_limit",
         "200",
