@@ -19,6 +19,10 @@ const ABSENT: &[(&[&str], &str)] = &[
         "There are no privileges yet: connect under any name, which may do everything.",
     ),
     (
+        &["CREATE/DROP", "DATABASE"],
+        "A server has one database, which every name reaches: use CREATE SCHEMA, or a server with another --data-dir.",
+    ),
+    (
         &[DEFINE, "POLICY"],
         "Give a role a view of the rows that it may see.",
     ),
