@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
+    VisitorMut,
 };
 
 use super::cell::is_default;
@@ -14,7 +15,7 @@ use super::default::parse_expression;
 use super::view_target::target_of;
 use crate::catalog::{Access, ColumnDefault, Object, TableDef};
 use crate::parse::names;
-use crate::parse::walk::{WalkMut, visit_expressions_mut};
+use crate::parse::walk::WalkMut;
 use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -77,7 +78,10 @@ pub(super) fn of_partition(
     if let Some(items) = returning {
         in_order(items, &known_as, (table, partition), reads_more)?;
     }
-    name_whole_rows(&mut statement, &known_as, (table, partition));
+    // Beside other tables it may be a column of theirs; but for its type a whole row of the partition is one of the table.
+    if !reads_more || column_names(table) != column_names(partition) {
+        name_whole_rows(&mut statement, &known_as, (table, partition));
+    }
     Ok(statement)
 }
 
@@ -112,7 +116,7 @@ pub(super) fn state_defaults(assignments: &mut [Assignment], table: &TableDef) -
     Ok(())
 }
 
-/// Has the name of the table, where it stands for a whole row, give one of the table's type.
+/// Has the name of the table, where it stands for a whole row, give one of the table's type. Within subqueries it may be a column of others.
 pub(super) fn name_whole_rows<T: WalkMut>(
     tree: &mut T,
     known_as: &Ident,
@@ -133,30 +137,70 @@ pub(super) fn name_whole_rows<T: WalkMut>(
         array: false,
         format: None,
     };
-    let _ = visit_expressions_mut(tree, |expr| {
+    let _ = tree.walk_mut(&mut WholeRows {
+        name,
+        whole,
+        subqueries: 0,
+    });
+}
+
+/// Puts whole rows in the place of their name.
+struct WholeRows {
+    name: String,
+    whole: Expr,
+    /// How many subqueries it is in.
+    subqueries: usize,
+}
+
+impl WholeRows {
+    fn names(&self, of: &ObjectName) -> bool {
+        names::last_name(of).as_deref() == Some(self.name.as_str())
+    }
+}
+
+impl VisitorMut for WholeRows {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.subqueries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.subqueries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.subqueries > 0 {
+            return ControlFlow::Continue(());
+        }
         match expr {
-            Expr::Identifier(named) if names::fold(named) == name => expr.clone_from(&whole),
-            Expr::QualifiedWildcard(of, _) if names::last_name(of).as_deref() == Some(name.as_str()) => {
-                expr.clone_from(&whole);
-            }
+            Expr::Identifier(named) if names::fold(named) == self.name => expr.clone_from(&self.whole),
+            Expr::QualifiedWildcard(of, _) if self.names(of) => expr.clone_from(&self.whole),
             Expr::Function(call) => {
                 let FunctionArguments::List(list) = &mut call.args else {
-                    return ControlFlow::<()>::Continue(());
+                    return ControlFlow::Continue(());
                 };
                 for argument in &mut list.args {
                     let is_whole = matches!(
                         argument,
-                        FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(of)) if names::last_name(of).as_deref() == Some(name.as_str())
+                        FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(of)) if self.names(of)
                     );
                     if is_whole {
-                        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(whole.clone()));
+                        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(self.whole.clone()));
                     }
                 }
             }
             _ => {}
         }
         ControlFlow::Continue(())
-    });
+    }
+}
+
+fn column_names(table: &TableDef) -> Vec<&str> {
+    let columns = table.visible_columns();
+    columns.map(|column| column.name.as_str()).collect()
 }
 
 /// Has `*` give the columns in the order of the table, and whole rows keep their name.
@@ -180,17 +224,11 @@ pub(super) fn in_order(
             _ => {}
         }
     }
-    let names = |table: &TableDef| {
-        table
-            .visible_columns()
-            .map(|column| column.name.clone())
-            .collect::<Vec<_>>()
-    };
-    if names(table) == names(partition) {
+    if column_names(table) == column_names(partition) {
         return Ok(());
     }
     let columns = || {
-        let columns = names(table).into_iter();
+        let columns = column_names(table).into_iter();
         columns.map(|name| {
             let parts = vec![known_as.clone(), Ident::with_quote('"', name)];
             SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))
