@@ -56,6 +56,15 @@ where
     tree.walk_mut(&mut Expressions(change))
 }
 
+/// Gives the expressions of a tree to be changed, each behind those within it, but for those of subqueries: these look for names in their own
+/// relations first.
+pub fn change_outside_subqueries<T: WalkMut>(tree: &mut T, change: impl FnMut(&mut Expr)) {
+    let _ = tree.walk_mut(&mut OutsideSubqueries {
+        change,
+        subqueries: 0,
+    });
+}
+
 /// Shows the names of all relations in a tree.
 pub fn visit_relations<T, E, F>(tree: &T, ask: F) -> ControlFlow<E>
 where
@@ -80,6 +89,33 @@ impl<E, F: FnMut(&mut Expr) -> ControlFlow<E>> VisitorMut for Expressions<F> {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<E> {
         (self.0)(expr)
+    }
+}
+
+struct OutsideSubqueries<F> {
+    change: F,
+    /// How many subqueries it is in.
+    subqueries: usize,
+}
+
+impl<F: FnMut(&mut Expr)> VisitorMut for OutsideSubqueries<F> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.subqueries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.subqueries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.subqueries == 0 {
+            (self.change)(expr);
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
-use sqlparser::ast::{DataType, Expr, Spanned, Value as Literal};
+use sqlparser::ast::{DataType, Expr, Ident, Spanned, Value as Literal};
 
 use super::assign::{assign_value, check_assignable, result_value};
 use super::row_expressions::rows_of_nothing;
@@ -286,8 +286,12 @@ async fn first_row(ctx: &StatementContext, query: &QueryPlan) -> Result<RecordBa
 
 /// Whether the expression is the word DEFAULT.
 pub(super) fn is_default(expr: &Expr) -> bool {
-    matches!(expr, Expr::Identifier(ident)
-        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+    matches!(expr, Expr::Identifier(name) if is_default_word(name))
+}
+
+/// Whether a name is the word DEFAULT.
+pub(super) fn is_default_word(name: &Ident) -> bool {
+    name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default")
 }
 
 /// The position of `$n` among the parameters.

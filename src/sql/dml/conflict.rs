@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not};
-use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, VisitorMut};
+use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};
 
 use super::assign::with_columns;
+use super::cell::is_default_word;
 use super::conflict_keys::ConflictKeys;
 use super::generated_columns::with_generated;
 use super::references::References;
@@ -24,7 +24,7 @@ use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::duplicate_key::is_primary_key;
 use crate::parse::names;
-use crate::parse::walk::WalkMut;
+use crate::parse::walk::change_outside_subqueries;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -132,47 +132,18 @@ fn written_update<'u>(
     match &clause.conflict_target {
         Some(ConflictTarget::OnConstraint(name)) if is_primary_key(name) => {
             let mut update = update.clone();
-            let mut qualifier = Qualifier {
-                relation: target.relation().name,
-                subqueries: 0,
-            };
+            let relation = Ident::with_quote('"', target.name());
             for assignment in &mut update.assignments {
-                let _ = assignment.value.walk_mut(&mut qualifier);
+                change_outside_subqueries(&mut assignment.value, |expr| match expr {
+                    Expr::Identifier(name) if !is_default_word(name) => {
+                        *expr = Expr::CompoundIdentifier(vec![relation.clone(), name.clone()]);
+                    }
+                    _ => {}
+                });
             }
             Cow::Owned(update)
         }
         _ => Cow::Borrowed(update),
-    }
-}
-
-/// Puts a relation before names that have none, but for those of subqueries, which look for them in their own first.
-struct Qualifier {
-    relation: String,
-    subqueries: usize,
-}
-
-impl VisitorMut for Qualifier {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.subqueries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.subqueries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.subqueries == 0
-            && let Expr::Identifier(name) = expr
-            && !(name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default"))
-        {
-            let relation = Ident::with_quote('"', &self.relation);
-            *expr = Expr::CompoundIdentifier(vec![relation, name.clone()]);
-        }
-        ControlFlow::Continue(())
     }
 }
 

@@ -1,13 +1,11 @@
 //! UPDATE and DELETE of a partitioned table: the same statement of each of its partitions, one after the other, all of which see the tables as
 //! they were before the first.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    VisitorMut,
 };
 
 use super::cell::is_default;
@@ -15,7 +13,7 @@ use super::default::parse_expression;
 use super::view_target::target_of;
 use crate::catalog::{Access, ColumnDefault, Object, TableDef};
 use crate::parse::names;
-use crate::parse::walk::WalkMut;
+use crate::parse::walk::{WalkMut, change_outside_subqueries};
 use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -126,76 +124,36 @@ pub(super) fn name_whole_rows<T: WalkMut>(
     if partition.has_column_named(&name) {
         return;
     }
-    let columns = table.visible_columns().map(|column| {
-        let parts = vec![known_as.clone(), Ident::with_quote('"', &column.name)];
-        Expr::CompoundIdentifier(parts)
-    });
     let whole = Expr::Cast {
         kind: CastKind::DoubleColon,
-        expr: Box::new(Expr::Tuple(columns.collect())),
+        expr: Box::new(Expr::Tuple(columns_of(known_as, table).collect())),
         data_type: DataType::Custom(names::quoted_relation(&table.schema, &table.name), Vec::new()),
         array: false,
         format: None,
     };
-    let _ = tree.walk_mut(&mut WholeRows {
-        name,
-        whole,
-        subqueries: 0,
+    let is_named = |of: &ObjectName| names::last_name(of).as_deref() == Some(name.as_str());
+    change_outside_subqueries(tree, |expr| match expr {
+        Expr::Identifier(named) if names::fold(named) == name => expr.clone_from(&whole),
+        Expr::QualifiedWildcard(of, _) if is_named(of) => expr.clone_from(&whole),
+        Expr::Function(call) => {
+            let FunctionArguments::List(list) = &mut call.args else {
+                return;
+            };
+            for argument in &mut list.args {
+                if matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(of)) if is_named(of))
+                {
+                    *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(whole.clone()));
+                }
+            }
+        }
+        _ => {}
     });
 }
 
-/// Puts whole rows in the place of their name.
-struct WholeRows {
-    name: String,
-    whole: Expr,
-    /// How many subqueries it is in.
-    subqueries: usize,
-}
-
-impl WholeRows {
-    fn names(&self, of: &ObjectName) -> bool {
-        names::last_name(of).as_deref() == Some(self.name.as_str())
-    }
-}
-
-impl VisitorMut for WholeRows {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.subqueries += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
-        self.subqueries -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.subqueries > 0 {
-            return ControlFlow::Continue(());
-        }
-        match expr {
-            Expr::Identifier(named) if names::fold(named) == self.name => expr.clone_from(&self.whole),
-            Expr::QualifiedWildcard(of, _) if self.names(of) => expr.clone_from(&self.whole),
-            Expr::Function(call) => {
-                let FunctionArguments::List(list) = &mut call.args else {
-                    return ControlFlow::Continue(());
-                };
-                for argument in &mut list.args {
-                    let is_whole = matches!(
-                        argument,
-                        FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(of)) if self.names(of)
-                    );
-                    if is_whole {
-                        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(self.whole.clone()));
-                    }
-                }
-            }
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    }
+/// The columns of a table, behind the name that it is known by.
+fn columns_of<'t>(known_as: &'t Ident, table: &'t TableDef) -> impl Iterator<Item = Expr> {
+    let names = column_names(table).into_iter();
+    names.map(|name| Expr::CompoundIdentifier(vec![known_as.clone(), Ident::with_quote('"', name)]))
 }
 
 fn column_names(table: &TableDef) -> Vec<&str> {
@@ -227,13 +185,7 @@ pub(super) fn in_order(
     if column_names(table) == column_names(partition) {
         return Ok(());
     }
-    let columns = || {
-        let columns = column_names(table).into_iter();
-        columns.map(|name| {
-            let parts = vec![known_as.clone(), Ident::with_quote('"', name)];
-            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))
-        })
-    };
+    let columns = || columns_of(known_as, table).map(SelectItem::UnnamedExpr);
     let mut ordered = Vec::with_capacity(items.len());
     for item in items.drain(..) {
         match &item {

@@ -388,7 +388,6 @@ async fn random_plans_give_the_same_rows_without_each_rule() {
     server.stop().await;
 }
 
-/// Runs a statement that must be taken.
 /// The rows of a statement that is sent as it is, or the SQLSTATE that it failed with, which is none of a fault of ours.
 async fn answer_of(client: &mut TextClient, sql: &str) -> Answer {
     match client.run(sql, Protocol::Simple).await {
