@@ -349,13 +349,15 @@ impl DiskFile for SimulatedFile {
         assert!(bytes.len().is_multiple_of(BLOCK_BYTES) && offset.is_multiple_of(BLOCK_BYTES as u64));
         self.disk.pass_gate();
         let fails = self.disk.begin()?;
+        // What is on the disk is locked before what is in one of its files, as everywhere.
+        let mut state = self.disk.lock();
         let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         let target = &mut content[offset as usize..offset as usize + bytes.len()];
         if !fails {
             target.copy_from_slice(bytes);
             return Ok(());
         }
-        let state = &mut *self.disk.lock();
+        let state = &mut *state;
         let (fault, random) = (state.fault, &mut state.random);
         let sectors = bytes.len() / SECTOR_BYTES;
         let border = random.random_range(0..=sectors);
