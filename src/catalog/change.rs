@@ -1,17 +1,17 @@
 //! `CatalogWriter`: creates, replaces and drops catalog records inside a transaction. Called by `sql::ddl`; columns that writes add are
-//! `column_change`'s. Knows nothing of SQL text.
+//! `column_change`'s, what is no object of a schema is `named_change`'s. Knows nothing of SQL text.
 
 use std::sync::Arc;
 
 use super::load::{part_key, single_part_key};
 use super::new_column::too_many_columns;
 use super::reclaim::encode_dropped;
+use super::record::Stamp;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, Relation, RoutineDef, SchemaDef, SequenceDef,
-    SettingOverrides, TableDef, TypeDef, ViewDef, dynamic_column, extension, record, record_key, region,
-    routine_record, type_record, written_key,
+    COLUMNS_MAX, Catalog, ColumnDef, NO_SEQUENCE, Relation, RoutineDef, SequenceDef, TableDef, TypeDef,
+    ViewDef, dynamic_column, record, record_key, region, routine_record, type_record, written_key,
 };
-use crate::codec::keyspace::{IndexId, Keyspace, TableId};
+use crate::codec::keyspace::{FIRST_DATABASE, IndexId, Keyspace, SchemaKey, TableId};
 use crate::error::DuplicateKind;
 use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
@@ -70,7 +70,7 @@ impl<'a> CatalogWriter<'a> {
         // Those that the statement itself has added.
         self.forget_own_columns(&table)?;
         table.beside_from = None;
-        let value = record::encode_table(&table)?;
+        let value = record::encode_table(&table, self.txn.database())?;
         self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
     }
@@ -81,7 +81,7 @@ impl<'a> CatalogWriter<'a> {
         self.check_no_type(known, &view.schema, &view.name)?;
         self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
         self.rest_on_read(known, &view.depends_on)?;
-        let value = record::encode_view(view, self.version)?;
+        let value = record::encode_view(view, self.stamp())?;
         self.write_record(Keyspace::Relation { id: view.id }, Some(value))
     }
 
@@ -90,7 +90,7 @@ impl<'a> CatalogWriter<'a> {
         let oid = sequence.oid();
         let known = self.relation_of(oid);
         self.put_names(known, &sequence.schema, &[(&sequence.name, oid)])?;
-        let value = record::encode_sequence(sequence, self.version)?;
+        let value = record::encode_sequence(sequence, self.stamp())?;
         let record = Keyspace::Relation { id: sequence.id };
         self.write_record_in(record, Some(value), LockMode::ShareRowExclusive)
     }
@@ -109,22 +109,6 @@ impl<'a> CatalogWriter<'a> {
         self.txn.write(Write::Delete { key }, None)
     }
 
-    /// Writes a schema's record, new or changed.
-    pub fn put_schema(&self, schema: &SchemaDef) -> Result<()> {
-        let value = record::encode_schema(schema, self.version)?;
-        self.write_record(Keyspace::Schema { name: &schema.name }, Some(value))
-    }
-
-    /// Writes the settings of an owner; none left removes the record.
-    pub fn put_settings(&self, settings: &SettingOverrides) -> Result<()> {
-        let of = settings.owner.key_text();
-        let value = match settings.values.is_empty() {
-            true => None,
-            false => Some(record::encode_settings(settings, self.version)?),
-        };
-        self.write_record(Keyspace::Settings { of: &of }, value)
-    }
-
     /// Writes a type's record, new or changed.
     pub fn put_type(&self, ty: &TypeDef) -> Result<()> {
         let known = self.catalog.types.by_oid(ty.oid);
@@ -136,6 +120,7 @@ impl<'a> CatalogWriter<'a> {
             if let Some(known) = known {
                 self.drop_type_name(known)?;
             }
+            let schema = self.schema_key(schema);
             let key = Keyspace::TypeName { schema, name }.encode();
             let value = ty.oid.to_be_bytes().to_vec();
             let mode = Some(LockMode::Replace);
@@ -146,8 +131,8 @@ impl<'a> CatalogWriter<'a> {
                 self.rest_on_type(oid)?;
             }
         }
-        let value = type_record::encode(ty, self.version)?;
-        self.write_record(Keyspace::Type { oid: ty.oid }, Some(value))
+        let value = type_record::encode(ty, self.stamp())?;
+        self.write_record(self.type_key(ty.oid), Some(value))
     }
 
     /// Writes a function's record, new or changed. What its body reads, where that is known, must stay.
@@ -162,7 +147,7 @@ impl<'a> CatalogWriter<'a> {
             if let Some(known) = known {
                 self.drop_routine_name(known)?;
             }
-            let signature = signature.as_str();
+            let (schema, signature) = (self.schema_key(schema), signature.as_str());
             let key = Keyspace::RoutineName { schema, signature }.encode();
             let value = routine.oid.to_be_bytes().to_vec();
             self.txn
@@ -174,7 +159,7 @@ impl<'a> CatalogWriter<'a> {
         for oid in &routine.depends_on {
             self.rest_on_object(*oid)?;
         }
-        let value = routine_record::encode(routine, self.version)?;
+        let value = routine_record::encode(routine, self.stamp())?;
         self.write_record(Keyspace::Routine { oid: routine.oid }, Some(value))
     }
 
@@ -187,7 +172,7 @@ impl<'a> CatalogWriter<'a> {
     fn drop_routine_name(&self, routine: &RoutineDef) -> Result<()> {
         let signature = routine.signature();
         let key = Keyspace::RoutineName {
-            schema: &routine.schema,
+            schema: self.schema_key(&routine.schema),
             signature: &signature,
         };
         let key = key.encode();
@@ -209,35 +194,14 @@ impl<'a> CatalogWriter<'a> {
         }
     }
 
-    /// Writes an extension's record.
-    pub fn put_extension(&self, extension: &ExtensionDef) -> Result<()> {
-        let value = extension::encode(extension, self.version)?;
-        self.write_record(
-            Keyspace::Extension {
-                name: &extension.name,
-            },
-            Some(value),
-        )
-    }
-
-    /// Removes an extension's record.
-    pub fn drop_extension(&self, extension: &ExtensionDef) -> Result<()> {
-        self.write_record(
-            Keyspace::Extension {
-                name: &extension.name,
-            },
-            None,
-        )
-    }
-
     /// Removes the record of a type that nothing is of.
     pub fn drop_type(&self, ty: &TypeDef) -> Result<()> {
         self.drop_type_name(ty)?;
-        self.drop_record(Keyspace::Type { oid: ty.oid }, ty.oid)
+        self.drop_record(self.type_key(ty.oid), ty.oid)
     }
 
     fn drop_type_name(&self, ty: &TypeDef) -> Result<()> {
-        let (schema, name) = (ty.schema.as_str(), ty.name.as_str());
+        let (schema, name) = (self.schema_key(&ty.schema), ty.name.as_str());
         let key = Keyspace::TypeName { schema, name }.encode();
         self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
     }
@@ -266,22 +230,22 @@ impl<'a> CatalogWriter<'a> {
             return Ok(());
         }
         self.txn
-            .guard_in(&Keyspace::Type { oid }.encode(), LockMode::AccessShare);
+            .guard_in(&self.type_key(oid).encode(), LockMode::AccessShare);
         self.txn.mark(Keyspace::Dependents { oid }.encode())
     }
 
     /// Something new is in the schema, which must stay.
     fn rest_on_schema(&self, schema: &str) -> Result<()> {
         if let Some(known) = self.catalog.schemas.get(schema) {
-            self.txn.guard(&Keyspace::Schema { name: schema }.encode());
+            self.txn.guard(
+                &Keyspace::Schema {
+                    schema: self.schema_key(schema),
+                }
+                .encode(),
+            );
             self.txn.mark(Keyspace::Dependents { oid: known.oid }.encode())?;
         }
         Ok(())
-    }
-
-    /// Removes a schema's record; what it held must be gone.
-    pub fn drop_schema(&self, schema: &SchemaDef) -> Result<()> {
-        self.drop_record(Keyspace::Schema { name: &schema.name }, schema.oid)
     }
 
     /// Removes a view's record.
@@ -449,6 +413,7 @@ impl<'a> CatalogWriter<'a> {
                 self.drop_name(known.map_or(schema, Relation::schema), name)?;
             }
         }
+        let schema = self.schema_key(schema);
         for (name, oid) in names {
             if moves || !old.contains(&(*name, *oid)) {
                 let (key, value) = (
@@ -475,12 +440,13 @@ impl<'a> CatalogWriter<'a> {
     }
 
     fn drop_name(&self, schema: &str, name: &str) -> Result<()> {
+        let schema = self.schema_key(schema);
         let key = Keyspace::Name { schema, name }.encode();
         self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
     }
 
     /// Removes the record of an object that nothing depends on.
-    fn drop_record(&self, record: Keyspace<'_>, oid: u32) -> Result<()> {
+    pub(super) fn drop_record(&self, record: Keyspace<'_>, oid: u32) -> Result<()> {
         self.write_record(record, None)?;
         self.guard_dependents(oid);
         let key = Keyspace::Dependents { oid }.encode();
@@ -490,6 +456,36 @@ impl<'a> CatalogWriter<'a> {
     /// The new version of the catalog.
     pub(super) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// What stands before records of the database.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp {
+            version: self.version,
+            database: self.txn.database(),
+        }
+    }
+
+    /// What stands before records that all databases share.
+    pub(super) fn shared_stamp(&self) -> Stamp {
+        Stamp {
+            version: self.version,
+            database: FIRST_DATABASE,
+        }
+    }
+
+    /// The key of a type's record.
+    fn type_key(&self, oid: u32) -> Keyspace<'static> {
+        let database = self.txn.database();
+        Keyspace::Type { database, oid }
+    }
+
+    /// What names a schema of the database.
+    pub(super) fn schema_key<'b>(&self, name: &'b str) -> SchemaKey<'b> {
+        SchemaKey {
+            database: self.txn.database(),
+            name,
+        }
     }
 
     /// Writes a record, or removes it, and gives its part of the catalog the new version. Nobody else may use the object.

@@ -27,7 +27,7 @@ impl CatalogWriter<'_> {
         self.put_version_of(single_part_key(table.id))?;
         for column in changed.columns.iter().filter(|column| column.id >= first) {
             let key = dynamic_column::key_of(table.id, column.id);
-            let value = record::encode_column(self.version(), table.id, column)?;
+            let value = record::encode_column(self.stamp(), table.id, column)?;
             txn.write(Write::Put { key, value }, Some(LockMode::Replace))?;
         }
         Ok(Arc::new(changed))

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::constant_record;
-use super::record::{self, Head};
+use super::record::{self, Head, Stamp};
 use crate::Result;
 
 /// What stands before an extension's JSON.
@@ -26,8 +26,8 @@ pub struct ExtensionDef {
 }
 
 /// An extension's record as bytes.
-pub(super) fn encode(extension: &ExtensionDef, version: u64) -> Result<Vec<u8>> {
-    record::encode(KIND, version, 0, extension)
+pub(super) fn encode(extension: &ExtensionDef, stamp: Stamp) -> Result<Vec<u8>> {
+    record::encode(KIND, stamp, 0, extension)
 }
 
 /// An extension. Errors: corrupt.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::dynamic_column::{self, StoredColumns};
-use super::{Catalog, Relation, TableDef, extension, record, routine_record, trash, type_record};
+use super::{Catalog, Relation, TableDef, database, extension, record, routine_record, trash, type_record};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -129,9 +129,9 @@ async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>)
             .filter(|relation| is_changed(relation.id()))
             .map(|relation| (relation.id(), relation))
             .collect();
-        let columns = read_ranges(txn, sorted(reads.columns.clone())).await?;
+        let columns = read_records(txn, sorted(reads.columns.clone())).await?;
         let mut columns = dynamic_column::decode_all(columns, &catalog.types)?;
-        let records = read_ranges(txn, sorted(reads.relations.clone()))
+        let records = read_records(txn, sorted(reads.relations.clone()))
             .await?
             .into_iter();
         let read = records.map(|(_, value)| {
@@ -213,7 +213,7 @@ async fn append_columns(txn: &Transaction, catalog: &mut Catalog, id: TableId) -
         start: dynamic_column::key_of(id, table.next_column_id),
         end: all.end,
     };
-    let columns = read_ranges(txn, vec![new]).await?;
+    let columns = read_records(txn, vec![new]).await?;
     let columns = dynamic_column::decode_all(columns, &catalog.types)?;
     if let Some(columns) = columns.into_values().next() {
         let table: TableDef = table.with_stored_columns(columns)?;
@@ -245,28 +245,35 @@ fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Reads schemas, types, functions, extensions, the trash and settings.
+/// Reads databases, schemas, types, functions, extensions, the trash and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
-    for (_, value) in read_ranges(txn, vec![keyspace::schemas_range()]).await? {
+    for (_, value) in read_records(txn, vec![keyspace::schemas_range()]).await? {
         let schema = record::decode_schema(&value)?;
         catalog.schemas.insert(schema.name.clone(), schema);
     }
-    let types = read_ranges(txn, vec![keyspace::types_range()]).await?;
+    let types = read_records(txn, vec![keyspace::types_range()]).await?;
     let records = types.iter().map(|(_, value)| value.as_slice());
     catalog.types = type_record::decode_all(records, &catalog.types)?;
-    let routines = read_ranges(txn, vec![keyspace::routines_range()]).await?;
+    let routines = read_records(txn, vec![keyspace::routines_range()]).await?;
     let records = routines.iter().map(|(_, value)| value.as_slice());
     catalog.routines = routine_record::decode_all(records, &catalog.types, &catalog.routines)?;
     catalog.extensions.clear();
-    for (_, value) in read_ranges(txn, vec![keyspace::extensions_range()]).await? {
+    for (_, value) in read_records(txn, vec![keyspace::extensions_range()]).await? {
         let extension = extension::decode(&value)?;
         catalog.extensions.insert(extension.name.clone(), extension);
     }
     catalog.trash.clear();
-    for (_, value) in read_ranges(txn, vec![keyspace::trash_range()]).await? {
+    for (_, value) in read_records(txn, vec![keyspace::trash_range()]).await? {
         let trashed = trash::decode(&value)?;
         catalog.trash.insert(trashed.id, Arc::new(trashed));
+    }
+    catalog.databases.clear();
+    for (_, value) in read_ranges(txn, vec![keyspace::databases_range()]).await? {
+        let database = database::decode(&value)?;
+        catalog
+            .databases
+            .insert(database.name.clone(), Arc::new(database));
     }
     catalog.altered.clear();
     for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {
@@ -307,6 +314,17 @@ fn decode_version(bytes: &[u8]) -> Result<u64> {
             what: "catalog version".to_string(),
             reason: format!("{} bytes instead of 8", bytes.len()),
         })
+}
+
+/// The records of ranges that are in the transaction's database, with their keys.
+async fn read_records(txn: &Transaction, ranges: Vec<KeyRange>) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut records = Vec::new();
+    for (key, value) in read_ranges(txn, ranges).await? {
+        if record::database_of(&value)? == txn.database() {
+            records.push((key, value));
+        }
+    }
+    Ok(records)
 }
 
 /// All entries of small ranges of the system's keys.

@@ -9,7 +9,9 @@
 //! | `CatalogVersion` | u64 BE: a new random one with every change of any record below |
 //! | `CatalogPart { part }` | u64 BE: the same for the records of one part: schemas and settings, the relations of 32 numbers, or one table (2^31 + its number) to which writes add columns |
 //! | `NextTableId` | u32 BE: the next number for a table, view, sequence, schema or index that nobody has reserved |
-//! | `Schema { name }` | a schema record |
+//! | `Database { name }` | a record of a database that was made |
+//! | `DroppedDatabase { database }` | empty: objects of the database are still to be removed |
+//! | `Schema { schema }` | a schema record |
 //! | `Relation { id }` | a table, view or sequence record |
 //! | `Sequence { relation, part }` | what a sequence has given, by its generation: last value i64 BE, whether it was given u8 |
 //! | `Settings { of }` | a record of settings that sessions begin with (ALTER SYSTEM, DATABASE, ROLE … SET) |
@@ -26,7 +28,8 @@
 //! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'C', 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'C', 'D', 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`;
+//! one of another database than the first has format 2, and the database's oid (u32 BE) before the JSON.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -66,6 +69,7 @@ mod check_constraint;
 mod column_change;
 mod column_types;
 mod constant_record;
+mod database;
 mod dynamic_column;
 mod expiry;
 mod expiry_rule;
@@ -78,6 +82,7 @@ mod key_column;
 mod load;
 mod lookups;
 mod made_name;
+mod named_change;
 mod narrowed;
 mod new_column;
 mod object_ids;
@@ -126,6 +131,7 @@ pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::CatalogWriter;
 use change_log::ChangeLogCache;
 pub use check_constraint::CheckConstraint;
+pub use database::DatabaseDef;
 pub use expiry::Expiry;
 use expiry_rule::ExpiryCache;
 pub use extension::ExtensionDef;
@@ -176,7 +182,7 @@ pub use versions::Versions;
 pub use view_options::{CHECK_OPTION, CheckOption, ViewOptions};
 pub use wildcard::{is_pattern, may_tie};
 
-pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
+pub use crate::codec::keyspace::{DatabaseId, FIRST_DATABASE, FIRST_DATABASE_NAME, FIRST_OID};
 
 /// Schemas that are always there, with their oids (PostgreSQL's where it has them).
 pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [
@@ -191,6 +197,8 @@ pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [
 pub struct Catalog {
     /// A new one with every schema change; equal versions mean equal catalogs.
     pub version: u64,
+    /// The databases that were made, by name: all but the first.
+    pub databases: BTreeMap<String, Arc<DatabaseDef>>,
     /// Schemas by name (the built-in ones are always there).
     pub schemas: BTreeMap<String, SchemaDef>,
     /// Tables, views and sequences, in the order of schema and name.
@@ -352,6 +360,7 @@ impl Catalog {
             .collect();
         Catalog {
             version: 0,
+            databases: BTreeMap::new(),
             schemas,
             relations: Relations::default(),
             types: UserTypes::default(),
@@ -381,6 +390,15 @@ impl Catalog {
             .map(String::as_str)
             .find(|schema| is_temporary_schema(schema) || may_be_written(schema))
             .ok_or(Error::NoCreationSchema)
+    }
+
+    /// The schemas that have records: those that were made, and built-in ones with a comment.
+    pub fn stored_schemas(&self) -> impl Iterator<Item = &SchemaDef> {
+        let is_built_in = |schema: &SchemaDef| {
+            let mut built_in = BUILTIN_SCHEMAS.iter();
+            schema.comment.is_none() && built_in.any(|(_, oid)| *oid == schema.oid)
+        };
+        self.schemas.values().filter(move |schema| !is_built_in(schema))
     }
 
     /// All tables.

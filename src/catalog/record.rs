@@ -14,13 +14,14 @@ use super::{
     Partitioning, Rekeying, Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache,
     TableDef, TableOptions, TriggerDef, Unverified, UserTypes, ViewDef,
 };
-use crate::codec::keyspace::{IndexId, TableId};
+use crate::codec::keyspace::{DatabaseId, FIRST_DATABASE, IndexId, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// The format this release writes; it reads no other.
+/// The formats this release writes; it reads no other: of the first database, and of others.
 const FORMAT: u8 = 1;
+const FORMAT_OF_DATABASE: u8 = 2;
 /// Format, kind, version and id.
 const HEAD_BYTES: usize = 14;
 /// The checksum at the end.
@@ -111,13 +112,17 @@ enum DefaultRecord {
 }
 
 /// A table's record.
-pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
-    encode(b'T', table.version, table.id, &TableRecord::from_def(table))
+pub(super) fn encode_table(table: &TableDef, database: DatabaseId) -> Result<Vec<u8>> {
+    let stamp = Stamp {
+        version: table.version,
+        database,
+    };
+    encode(b'T', stamp, table.id, &TableRecord::from_def(table))
 }
 
 /// The record of a column that stands beside its table's.
-pub(super) fn encode_column(version: u64, table: TableId, column: &ColumnDef) -> Result<Vec<u8>> {
-    encode(b'C', version, table, &ColumnRecord::from_def(column))
+pub(super) fn encode_column(stamp: Stamp, table: TableId, column: &ColumnDef) -> Result<Vec<u8>> {
+    encode(b'C', stamp, table, &ColumnRecord::from_def(column))
 }
 
 /// The number of the table, the version and the column.
@@ -128,6 +133,7 @@ pub(super) fn decode_column(bytes: &[u8], types: &UserTypes) -> Result<(TableId,
             version,
             id,
             json,
+            ..
         } => Ok((id, version, parse::<ColumnRecord>(json)?.into_def(types)?)),
         Head { kind, .. } => Err(corrupt(format!("kind {kind} is no column"))),
     }
@@ -145,23 +151,23 @@ pub(super) fn table_of_json(json: serde_json::Value, types: &UserTypes) -> Resul
 }
 
 /// A view's record.
-pub(super) fn encode_view(view: &ViewDef, version: u64) -> Result<Vec<u8>> {
-    encode(b'V', version, view.id, view)
+pub(super) fn encode_view(view: &ViewDef, stamp: Stamp) -> Result<Vec<u8>> {
+    encode(b'V', stamp, view.id, view)
 }
 
 /// A sequence's record.
-pub(super) fn encode_sequence(sequence: &SequenceDef, version: u64) -> Result<Vec<u8>> {
-    encode(b'Q', version, sequence.id, sequence)
+pub(super) fn encode_sequence(sequence: &SequenceDef, stamp: Stamp) -> Result<Vec<u8>> {
+    encode(b'Q', stamp, sequence.id, sequence)
 }
 
 /// A schema's record.
-pub(super) fn encode_schema(schema: &SchemaDef, version: u64) -> Result<Vec<u8>> {
-    encode(b'S', version, 0, schema)
+pub(super) fn encode_schema(schema: &SchemaDef, stamp: Stamp) -> Result<Vec<u8>> {
+    encode(b'S', stamp, 0, schema)
 }
 
 /// A record of settings.
-pub(super) fn encode_settings(settings: &SettingOverrides, version: u64) -> Result<Vec<u8>> {
-    encode(b'P', version, 0, settings)
+pub(super) fn encode_settings(settings: &SettingOverrides, stamp: Stamp) -> Result<Vec<u8>> {
+    encode(b'P', stamp, 0, settings)
 }
 
 /// Settings.
@@ -183,6 +189,7 @@ pub(super) fn decode_relation(
         version,
         id,
         json,
+        ..
     } = open(bytes)?;
     if let Some(relation) = known.get(&id).filter(|relation| relation.version() == version) {
         return Ok(Relation::clone(relation));
@@ -235,6 +242,11 @@ pub(super) fn decode_schema(bytes: &[u8]) -> Result<SchemaDef> {
 /// The version that stands before any record's JSON.
 pub(super) fn version_of(bytes: &[u8]) -> Result<u64> {
     Ok(open(bytes)?.version)
+}
+
+/// The database that a record is in.
+pub(super) fn database_of(bytes: &[u8]) -> Result<DatabaseId> {
+    Ok(open(bytes)?.database)
 }
 
 /// The id that stands before any record's JSON.
@@ -392,10 +404,20 @@ impl TableRecord {
     }
 }
 
+/// What stands before a record's JSON beside its kind and id.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    /// The catalog version that last changed it.
+    pub(super) version: u64,
+    /// The database that it is in.
+    pub(super) database: DatabaseId,
+}
+
 /// A record taken apart.
 pub(super) struct Head<'a> {
     pub(super) kind: u8,
     pub(super) version: u64,
+    pub(super) database: DatabaseId,
     id: TableId,
     pub(super) json: &'a [u8],
 }
@@ -404,10 +426,14 @@ fn unserializable(error: serde_json::Error) -> Error {
     Error::internal(format!("catalog record does not serialize: {error}"))
 }
 
-pub(super) fn encode(kind: u8, version: u64, id: TableId, record: &impl Serialize) -> Result<Vec<u8>> {
-    let mut bytes = vec![FORMAT, kind];
-    bytes.extend_from_slice(&version.to_be_bytes());
+pub(super) fn encode(kind: u8, stamp: Stamp, id: TableId, record: &impl Serialize) -> Result<Vec<u8>> {
+    let is_first = stamp.database == FIRST_DATABASE;
+    let mut bytes = vec![if is_first { FORMAT } else { FORMAT_OF_DATABASE }, kind];
+    bytes.extend_from_slice(&stamp.version.to_be_bytes());
     bytes.extend_from_slice(&id.to_be_bytes());
+    if !is_first {
+        bytes.extend_from_slice(&stamp.database.to_be_bytes());
+    }
     serde_json::to_writer(&mut bytes, record).map_err(unserializable)?;
     let checksum = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
@@ -420,9 +446,17 @@ pub(super) fn open(bytes: &[u8]) -> Result<Head<'_>> {
     let (content, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(short)?;
     let (head, json) = content.split_first_chunk::<HEAD_BYTES>().ok_or_else(short)?;
     let [format, kind, a, b, c, d, e, f, g, h, id @ ..] = *head;
-    if format != FORMAT {
-        return Err(corrupt(format!("format {format}, this release reads {FORMAT}")));
-    }
+    let (database, json) = match format {
+        FORMAT => (FIRST_DATABASE, json),
+        FORMAT_OF_DATABASE => {
+            let (database, json) = json.split_first_chunk().ok_or_else(short)?;
+            (DatabaseId::from_be_bytes(*database), json)
+        }
+        format => {
+            let known = format!("{FORMAT} and {FORMAT_OF_DATABASE}");
+            return Err(corrupt(format!("format {format}, this release reads {known}")));
+        }
+    };
     if crc32c::crc32c(content) != u32::from_le_bytes(*checksum) {
         return Err(corrupt("checksum does not match".to_string()));
     }
@@ -430,6 +464,7 @@ pub(super) fn open(bytes: &[u8]) -> Result<Head<'_>> {
     Ok(Head {
         kind,
         version,
+        database,
         id: u32::from_be_bytes(id),
         json,
     })

@@ -12,12 +12,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::constant_record;
-use super::record::{self, Head};
+use super::record::{self, Head, Stamp};
 use super::split_options::REGIONS_MAX;
 use super::{TableDef, record_key};
 use crate::codec::KeyRange;
 use crate::codec::key::{encode_value, field_length};
-use crate::codec::keyspace::{Keyspace, entry_prefix, regions_range};
+use crate::codec::keyspace::{FIRST_DATABASE, Keyspace, entry_prefix, regions_range};
 use crate::error::Limit;
 use crate::store::{LockMode, Page, ScanRequest, Write};
 use crate::txn::Transaction;
@@ -26,6 +26,11 @@ use crate::{Error, Result};
 
 /// What stands before the JSON.
 const KIND: u8 = b'R';
+/// They are found by the table's oid, in whichever database that is.
+const STAMP: Stamp = Stamp {
+    version: 0,
+    database: FIRST_DATABASE,
+};
 
 /// The regions of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +180,7 @@ impl TableRegions {
     /// Writes the record, in a transaction that sees the table as it is.
     pub fn write(&self, txn: &Transaction, table: &TableDef) -> Result<()> {
         txn.guard_in(&record_key(table.id), LockMode::AccessShare);
-        let (key, value) = (key_of(self.oid), record::encode(KIND, 0, self.oid, self)?);
+        let (key, value) = (key_of(self.oid), record::encode(KIND, STAMP, self.oid, self)?);
         txn.write(Write::Put { key, value }, Some(LockMode::Replace))
     }
 
@@ -371,7 +376,7 @@ mod tests {
         assert_eq!(regions.split(vec![vec![7]], RegionOrigin::Size).unwrap(), 0);
         assert_eq!(regions.split(vec![vec![7]], RegionOrigin::Statement).unwrap(), 1);
         assert!(!regions.regions()[1].origin.is_automatic());
-        let bytes = record::encode(KIND, 0, regions.oid, &regions).unwrap();
+        let bytes = record::encode(KIND, STAMP, regions.oid, &regions).unwrap();
         assert_eq!(decode(&bytes).unwrap(), regions);
         assert_eq!(regions.merge(|_| true), 2, "the first stays");
         let many = (0..=REGIONS_MAX as u16).map(|n| vec![1, (n >> 8) as u8, n as u8]);
@@ -408,7 +413,7 @@ mod tests {
         for damage in damage {
             let mut damaged = regions.clone();
             damage(&mut damaged);
-            let bytes = record::encode(KIND, 0, 1, &damaged).unwrap();
+            let bytes = record::encode(KIND, STAMP, 1, &damaged).unwrap();
             assert_eq!(decode(&bytes).unwrap_err().sqlstate(), "XX001");
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::constant_record;
-use super::record::{self, Head};
+use super::record::{self, Head, Stamp};
 use super::routine::Compiled;
 use super::{
     ArgumentMode, BodyKind, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef, RoutineKind,
@@ -59,7 +59,7 @@ struct ArgumentRecord {
 }
 
 /// A function's record.
-pub(super) fn encode(routine: &RoutineDef, version: u64) -> Result<Vec<u8>> {
+pub(super) fn encode(routine: &RoutineDef, stamp: Stamp) -> Result<Vec<u8>> {
     let argument = |argument: &RoutineArgument| ArgumentRecord {
         name: argument.name.clone(),
         mode: argument.mode,
@@ -95,7 +95,7 @@ pub(super) fn encode(routine: &RoutineDef, version: u64) -> Result<Vec<u8>> {
         depends_on: routine.depends_on.clone(),
         comment: routine.comment.clone(),
     };
-    record::encode(KIND, version, 0, &json)
+    record::encode(KIND, stamp, 0, &json)
 }
 
 /// A function. Errors: corrupt.

@@ -851,7 +851,7 @@ async fn unknown_relations_name_the_nearest() {
 #[test]
 fn damaged_records_are_refused() {
     let table = table_def(1, "public", "t", vec![column(1, "a", SqlType::Int4)]);
-    let bytes = record::encode_table(&table).unwrap();
+    let bytes = record::encode_table(&table, FIRST_DATABASE).unwrap();
     assert!(record::decode_relation(&bytes, &HashMap::new(), &UserTypes::default()).is_ok());
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();

@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::constant_record;
-use super::record::{self, Head};
+use super::record::{self, Head, Stamp};
 use super::{ForeignKey, SequenceDef, TableDef, UserTypes, ViewDef};
 use crate::Result;
 use crate::codec::keyspace::TableId;
@@ -154,6 +154,6 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TrashedTable> {
 }
 
 /// A record's bytes.
-pub(super) fn encode(trashed: &TrashedTable, version: u64) -> Result<Vec<u8>> {
-    record::encode(KIND, version, trashed.id, trashed)
+pub(super) fn encode(trashed: &TrashedTable, stamp: Stamp) -> Result<Vec<u8>> {
+    record::encode(KIND, stamp, trashed.id, trashed)
 }

@@ -57,7 +57,7 @@ impl CatalogWriter<'_> {
     }
 
     fn put_trashed(&self, trashed: &TrashedTable) -> Result<()> {
-        let value = trash::encode(trashed, self.version())?;
+        let value = trash::encode(trashed, self.stamp())?;
         self.write_record(Keyspace::Trash { id: trashed.id }, Some(value))
     }
 }

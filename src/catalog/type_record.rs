@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::constant_record;
-use super::record::{self, Head};
+use super::record::{self, Head, Stamp};
 use super::type_def::stored_name;
 use super::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes};
 use crate::Result;
@@ -67,7 +67,7 @@ struct DomainRecord {
 }
 
 /// A type's record.
-pub(super) fn encode(ty: &TypeDef, version: u64) -> Result<Vec<u8>> {
+pub(super) fn encode(ty: &TypeDef, stamp: Stamp) -> Result<Vec<u8>> {
     let kind = match &ty.kind {
         TypeKind::Enum(labels) => KindRecord::Enum(labels.labels.clone()),
         TypeKind::Base(ty) => KindRecord::Base(stored_name(ty)),
@@ -99,7 +99,7 @@ pub(super) fn encode(ty: &TypeDef, version: u64) -> Result<Vec<u8>> {
         comment: ty.comment.clone(),
         kind,
     };
-    record::encode(KIND, version, 0, &json)
+    record::encode(KIND, stamp, 0, &json)
 }
 
 /// The types of all records there are. Those of `known` that have not changed are the same.

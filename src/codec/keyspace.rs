@@ -4,9 +4,10 @@
 //! `[table u32 BE][index u16 BE]…`: table ids from 1 up are relations (index 0 is the primary key). Table 0 is the
 //! system: there the kind stands in the place of the index. The picture is in the docs of [`crate::codec`].
 
-use std::ops::Range;
+mod ranges;
 
-use super::KeyRange;
+pub use ranges::*;
+
 use crate::{Error, Result};
 
 /// The id of a relation: 1 and up, never used again.
@@ -17,8 +18,14 @@ pub type IndexId = u16;
 /// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
 pub const FIRST_OID: u32 = 16384;
 
-/// The oid of the one database, PostgreSQL's for `postgres`.
-pub const DATABASE_OID: i64 = 5;
+/// The oid of a database.
+pub type DatabaseId = u32;
+
+/// The database that every data directory has, with PostgreSQL's oid of `postgres`.
+pub const FIRST_DATABASE: DatabaseId = 5;
+
+/// Its name, where nobody calls it otherwise.
+pub const FIRST_DATABASE_NAME: &str = "postgres";
 
 /// The table id under which the system's own records stand.
 const SYSTEM_TABLE: TableId = 0;
@@ -47,8 +54,21 @@ const TRASH: u16 = 25;
 const DYNAMIC_COLUMN: u16 = 26;
 const LARGE_OBJECT: u16 = 27;
 const LARGE_OBJECT_PAGE: u16 = 28;
+const DATABASE: u16 = 29;
+const DROPPED_DATABASE: u16 = 30;
+const LARGE_OBJECT_OF: u16 = 31;
+const LARGE_OBJECT_PAGE_OF: u16 = 32;
 const KEYS_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
+
+/// What names a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SchemaKey<'a> {
+    /// The database that it is in.
+    pub database: DatabaseId,
+    /// Its name, as it is folded.
+    pub name: &'a str,
+}
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,10 +85,20 @@ pub enum Keyspace<'a> {
     },
     /// The next table id (u32 BE).
     NextTableId,
+    /// The record of a database that was made, by name. (The first has none.)
+    Database {
+        /// Its name.
+        name: &'a str,
+    },
+    /// A database that was dropped and of which objects are still to be removed.
+    DroppedDatabase {
+        /// Its oid.
+        database: DatabaseId,
+    },
     /// The record of a schema, by name.
     Schema {
-        /// Its name, as it is folded.
-        name: &'a str,
+        /// It.
+        schema: SchemaKey<'a>,
     },
     /// The record of a table, view or sequence, by id. Who uses the relation locks it, in the modes of relations.
     Relation {
@@ -106,7 +136,7 @@ pub enum Keyspace<'a> {
     /// (An older release gave names without.)
     Name {
         /// The schema.
-        schema: &'a str,
+        schema: SchemaKey<'a>,
         /// The name.
         name: &'a str,
     },
@@ -118,13 +148,15 @@ pub enum Keyspace<'a> {
     },
     /// A type that a user made.
     Type {
+        /// The database that it is in: types of extensions have the same oids in each.
+        database: DatabaseId,
         /// Its oid.
         oid: u32,
     },
     /// The oid of the type that has the name.
     TypeName {
-        /// The schema's name.
-        schema: &'a str,
+        /// The schema.
+        schema: SchemaKey<'a>,
         /// The name.
         name: &'a str,
     },
@@ -143,13 +175,15 @@ pub enum Keyspace<'a> {
     },
     /// The oid (u32 BE) of the function that has the name with these types of arguments.
     RoutineName {
-        /// The schema's name.
-        schema: &'a str,
+        /// The schema.
+        schema: SchemaKey<'a>,
         /// The name and the types, as `catalog::routine` writes them.
         signature: &'a str,
     },
     /// An extension.
     Extension {
+        /// The database that it was made in.
+        database: DatabaseId,
         /// Its name.
         name: &'a str,
     },
@@ -167,11 +201,15 @@ pub enum Keyspace<'a> {
     },
     /// That there is a large object, how long it is and what is said of it. (An older release left none.)
     LargeObject {
+        /// The database that it is in.
+        database: DatabaseId,
         /// Its oid.
         oid: u32,
     },
     /// A page of a large object: its bytes, at most those of a page. Where there is no page, the bytes are zeros.
     LargeObjectPage {
+        /// The object's database.
+        database: DatabaseId,
         /// The object's oid.
         oid: u32,
         /// The page's number, from 0.
@@ -210,14 +248,25 @@ impl<'a> Keyspace<'a> {
             Keyspace::DynamicColumn { table, column } => {
                 system_key(DYNAMIC_COLUMN, &[&table.to_be_bytes(), &column.to_be_bytes()])
             }
-            Keyspace::LargeObject { oid } => system_key(LARGE_OBJECT, &[&oid.to_be_bytes()]),
-            Keyspace::LargeObjectPage { oid, page } => {
-                system_key(LARGE_OBJECT_PAGE, &[&oid.to_be_bytes(), &page.to_be_bytes()])
+            Keyspace::LargeObject { database, oid } => {
+                let mut key = large_object_prefix(*database, [LARGE_OBJECT, LARGE_OBJECT_OF]);
+                key.extend_from_slice(&oid.to_be_bytes());
+                key
+            }
+            Keyspace::LargeObjectPage { database, oid, page } => {
+                let mut key = large_object_prefix(*database, [LARGE_OBJECT_PAGE, LARGE_OBJECT_PAGE_OF]);
+                key.extend_from_slice(&oid.to_be_bytes());
+                key.extend_from_slice(&page.to_be_bytes());
+                key
+            }
+            Keyspace::Database { name } => system_key(DATABASE, &[name.as_bytes()]),
+            Keyspace::DroppedDatabase { database } => {
+                system_key(DROPPED_DATABASE, &[&database.to_be_bytes()])
             }
             Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
             Keyspace::CatalogPart { part } => system_key(CATALOG_PART, &[&part.to_be_bytes()]),
             Keyspace::NextTableId => system_key(NEXT_TABLE_ID, &[]),
-            Keyspace::Schema { name } => system_key(SCHEMA, &[name.as_bytes()]),
+            Keyspace::Schema { schema } => name_key(SCHEMA, schema.database, &[schema.name.as_bytes()]),
             Keyspace::Relation { id } => system_key(RELATION, &[&id.to_be_bytes()]),
             Keyspace::Dropped { table, index } => {
                 system_key(DROPPED, &[&table.to_be_bytes(), &index.to_be_bytes()])
@@ -227,24 +276,25 @@ impl<'a> Keyspace<'a> {
                 system_key(SEQUENCE, &[&relation.to_be_bytes(), &part.to_be_bytes()])
             }
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
-            Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
-            Keyspace::Type { oid } => system_key(TYPE, &[&oid.to_be_bytes()]),
-            Keyspace::TypeName { schema, name } => {
-                system_key(TYPE_NAME, &[schema.as_bytes(), &[0], name.as_bytes()])
-            }
+            Keyspace::Name { schema, name } => key_in(NAME, *schema, name),
+            Keyspace::Type { database, oid } => match *database {
+                FIRST_DATABASE => system_key(TYPE, &[&oid.to_be_bytes()]),
+                database => system_key(TYPE, &[&oid.to_be_bytes(), &database.to_be_bytes()]),
+            },
+            Keyspace::TypeName { schema, name } => key_in(TYPE_NAME, *schema, name),
             Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
             Keyspace::Routine { oid } => system_key(ROUTINE, &[&oid.to_be_bytes()]),
-            Keyspace::RoutineName { schema, signature } => {
-                system_key(ROUTINE_NAME, &[schema.as_bytes(), &[0], signature.as_bytes()])
-            }
-            Keyspace::Extension { name } => system_key(EXTENSION, &[name.as_bytes()]),
+            Keyspace::RoutineName { schema, signature } => key_in(ROUTINE_NAME, *schema, signature),
+            Keyspace::Extension { database, name } => name_key(EXTENSION, *database, &[name.as_bytes()]),
             Keyspace::Trash { id } => system_key(TRASH, &[&id.to_be_bytes()]),
             Keyspace::AdvisoryLock(AdvisoryKey {
+                database,
                 class,
                 object,
                 numbers,
             }) => {
-                let parts: [&[u8]; 3] = [
+                let parts: [&[u8]; 4] = [
+                    &database.to_be_bytes(),
                     &class.to_be_bytes(),
                     &object.to_be_bytes(),
                     &numbers.to_be_bytes(),
@@ -281,21 +331,38 @@ impl<'a> Keyspace<'a> {
             (CATALOG_VERSION, 0) => Some(Keyspace::CatalogVersion),
             (CATALOG_PART, 4) => id().map(|part| Keyspace::CatalogPart { part }),
             (NEXT_TABLE_ID, 0) => Some(Keyspace::NextTableId),
-            (SCHEMA, _) => std::str::from_utf8(rest)
+            (SCHEMA, 1..) => of_database(rest).and_then(|(database, name)| {
+                let schema = SchemaKey {
+                    database,
+                    name: std::str::from_utf8(name).ok()?,
+                };
+                Some(Keyspace::Schema { schema })
+            }),
+            (DATABASE, 1..) => std::str::from_utf8(rest)
                 .ok()
-                .map(|name| Keyspace::Schema { name }),
-            (TYPE, 4) => id().map(|oid| Keyspace::Type { oid }),
+                .map(|name| Keyspace::Database { name }),
+            (DROPPED_DATABASE, 4) => id().map(|database| Keyspace::DroppedDatabase { database }),
+            (TYPE, 4) => id().map(|oid| Keyspace::Type {
+                database: FIRST_DATABASE,
+                oid,
+            }),
+            (TYPE, 8) => Keyspace::of_pair(index, rest),
             (DEPENDENTS, 4) => id().map(|oid| Keyspace::Dependents { oid }),
             (ROUTINE, 4) => id().map(|oid| Keyspace::Routine { oid }),
-            (EXTENSION, 1..) => std::str::from_utf8(rest)
-                .ok()
-                .map(|name| Keyspace::Extension { name }),
+            (EXTENSION, 1..) => of_database(rest).and_then(|(database, name)| {
+                let name = std::str::from_utf8(name).ok()?;
+                Some(Keyspace::Extension { database, name })
+            }),
             (KEYS_LOCK, 4) => id().map(|oid| Keyspace::KeysLock { oid }),
-            (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
+            (ADVISORY_LOCK, 14) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (TRASH, 4) => id().map(|id| Keyspace::Trash { id }),
             (RELATION, 4) => id().map(|id| Keyspace::Relation { id }),
-            (LARGE_OBJECT, 4) => id().map(|oid| Keyspace::LargeObject { oid }),
+            (LARGE_OBJECT, 4) => id().map(|oid| Keyspace::LargeObject {
+                database: FIRST_DATABASE,
+                oid,
+            }),
+            (LARGE_OBJECT_OF | LARGE_OBJECT_PAGE_OF, 8 | 12) => Keyspace::of_large_object(index, rest),
             (NEXT_ROW_ID, 4) => id().map(|table| Keyspace::NextRowId { table }),
             (WRITTEN, 4) => id().map(|table| Keyspace::Written { table }),
             (DROPPED | DYNAMIC_COLUMN | SEQUENCE | LARGE_OBJECT_PAGE, _) => Keyspace::of_pair(index, rest),
@@ -309,6 +376,7 @@ impl<'a> Keyspace<'a> {
     fn of_pair(kind: u16, bytes: &[u8]) -> Option<Keyspace<'a>> {
         let (first, second) = bytes.split_first_chunk::<4>()?;
         let first = u32::from_be_bytes(*first);
+        let long = || <[u8; 4]>::try_from(second).ok().map(u32::from_be_bytes);
         let short = || <[u8; 2]>::try_from(second).ok().map(u16::from_be_bytes);
         match kind {
             DROPPED => short().map(|index| Keyspace::Dropped { table: first, index }),
@@ -317,16 +385,38 @@ impl<'a> Keyspace<'a> {
                 relation: first,
                 part,
             }),
-            _ => {
-                let page = u32::from_be_bytes(second.try_into().ok()?);
-                Some(Keyspace::LargeObjectPage { oid: first, page })
+            TYPE => long().map(|database| Keyspace::Type { database, oid: first }),
+            _ => long().map(|page| Keyspace::LargeObjectPage {
+                database: FIRST_DATABASE,
+                oid: first,
+                page,
+            }),
+        }
+    }
+
+    /// A large object, or a page of one, of another database than the first.
+    fn of_large_object(kind: u16, bytes: &[u8]) -> Option<Keyspace<'a>> {
+        let (database, rest) = bytes.split_first_chunk()?;
+        let (oid, rest) = rest.split_first_chunk()?;
+        let (database, oid) = (u32::from_be_bytes(*database), u32::from_be_bytes(*oid));
+        match (kind, rest.is_empty()) {
+            (LARGE_OBJECT_OF, true) => Some(Keyspace::LargeObject { database, oid }),
+            (LARGE_OBJECT_PAGE_OF, false) => {
+                let page = u32::from_be_bytes(rest.try_into().ok()?);
+                Some(Keyspace::LargeObjectPage { database, oid, page })
             }
+            _ => None,
         }
     }
 
     /// A key of the system's of a schema's name and another.
     fn of_names(kind: u16, bytes: &'a [u8]) -> Option<Keyspace<'a>> {
-        let (schema, name) = std::str::from_utf8(bytes).ok()?.split_once('\0')?;
+        let (database, names) = of_database(bytes)?;
+        let (schema, name) = std::str::from_utf8(names).ok()?.split_once('\0')?;
+        let schema = SchemaKey {
+            database,
+            name: schema,
+        };
         Some(match kind {
             NAME => Keyspace::Name { schema, name },
             TYPE_NAME => Keyspace::TypeName { schema, name },
@@ -341,6 +431,8 @@ impl<'a> Keyspace<'a> {
 /// What an advisory lock is on: the numbers as `pg_locks` shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AdvisoryKey {
+    /// The database in which it is locked.
+    pub database: DatabaseId,
     /// The upper half of one number, or the first of two.
     pub class: u32,
     /// The lower half, or the second.
@@ -351,9 +443,11 @@ pub struct AdvisoryKey {
 
 impl AdvisoryKey {
     fn decode(bytes: &[u8]) -> Option<AdvisoryKey> {
-        let (class, rest) = bytes.split_first_chunk()?;
+        let (database, rest) = bytes.split_first_chunk()?;
+        let (class, rest) = rest.split_first_chunk()?;
         let (object, numbers) = rest.split_first_chunk()?;
         Some(AdvisoryKey {
+            database: u32::from_be_bytes(*database),
             class: u32::from_be_bytes(*class),
             object: u32::from_be_bytes(*object),
             numbers: u16::from_be_bytes(numbers.try_into().ok()?),
@@ -396,110 +490,48 @@ pub fn entry_prefix(table: TableId, index: IndexId) -> [u8; ENTRY_PREFIX_BYTES] 
     [a, b, c, d, e, f]
 }
 
-/// Every key of a table, all its indexes.
-pub fn table_range(table: TableId) -> KeyRange {
-    KeyRange::of_prefix(&table.to_be_bytes())
-}
-
-/// Every key of one index of a table.
-pub fn index_range(table: TableId, index: IndexId) -> KeyRange {
-    KeyRange::of_prefix(&entry_prefix(table, index))
-}
-
-/// All relation records / schema records / dropped ranges: ranges to load a catalog from.
-pub fn relations_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, RELATION)
-}
-
-/// The records of the relations with these ids.
-pub fn relations_between(ids: Range<TableId>) -> KeyRange {
-    KeyRange {
-        start: Keyspace::Relation { id: ids.start }.encode(),
-        end: Some(Keyspace::Relation { id: ids.end }.encode()),
-    }
-}
-
-/// The versions of the catalog's parts.
-pub fn catalog_parts_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, CATALOG_PART)
-}
-
-/// All large objects.
-pub fn large_objects_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, LARGE_OBJECT)
-}
-
-/// The pages of a large object from this one on; of all large objects where none is named.
-pub fn large_object_pages_range(from: Option<(u32, u32)>) -> KeyRange {
-    let all = index_range(SYSTEM_TABLE, LARGE_OBJECT_PAGE);
-    match from {
-        None => all,
-        Some((oid, page)) => KeyRange {
-            start: Keyspace::LargeObjectPage { oid, page }.encode(),
-            end: match oid.checked_add(1) {
-                Some(oid) => Some(Keyspace::LargeObjectPage { oid, page: 0 }.encode()),
-                None => all.end,
-            },
-        },
-    }
-}
-
-/// See [`relations_range`].
-pub fn schemas_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, SCHEMA)
-}
-
-/// See [`relations_range`].
-pub fn types_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, TYPE)
-}
-
-/// See [`relations_range`].
-pub fn routines_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, ROUTINE)
-}
-
-/// See [`relations_range`].
-pub fn extensions_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, EXTENSION)
-}
-
-/// See [`relations_range`].
-pub fn trash_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, TRASH)
-}
-
-/// See [`relations_range`].
-pub fn dynamic_columns_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, DYNAMIC_COLUMN)
-}
-
-/// The records of columns that writes have added to the tables with these ids.
-pub fn dynamic_columns_between(ids: Range<TableId>) -> KeyRange {
-    let start_of = |table| Keyspace::DynamicColumn { table, column: 0 }.encode();
-    KeyRange {
-        start: start_of(ids.start),
-        end: Some(start_of(ids.end)),
-    }
-}
-
-/// See [`relations_range`].
-pub fn dropped_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, DROPPED)
-}
-
-/// See [`relations_range`].
-pub fn regions_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, REGIONS)
-}
-
-/// See [`relations_range`].
-pub fn settings_range() -> KeyRange {
-    index_range(SYSTEM_TABLE, SETTINGS)
-}
-
 fn system_key(kind: u16, parts: &[&[u8]]) -> Vec<u8> {
     key_of(SYSTEM_TABLE, kind, parts)
+}
+
+/// A key that begins with the name of something in a database: no name begins with a zero byte, which tells another database than the
+/// first.
+fn name_key(kind: u16, database: DatabaseId, parts: &[&[u8]]) -> Vec<u8> {
+    let mut key = system_key(kind, &[]);
+    if database != FIRST_DATABASE {
+        key.push(0);
+        key.extend_from_slice(&database.to_be_bytes());
+    }
+    parts.iter().for_each(|part| key.extend_from_slice(part));
+    key
+}
+
+/// The key of a name in a schema.
+fn key_in(kind: u16, schema: SchemaKey<'_>, name: &str) -> Vec<u8> {
+    name_key(
+        kind,
+        schema.database,
+        &[schema.name.as_bytes(), &[0], name.as_bytes()],
+    )
+}
+
+/// The database, and what [`name_key`] wrote behind it.
+fn of_database(bytes: &[u8]) -> Option<(DatabaseId, &[u8])> {
+    match bytes.strip_prefix(&[0]) {
+        None => Some((FIRST_DATABASE, bytes)),
+        Some(rest) => {
+            let (database, rest) = rest.split_first_chunk()?;
+            Some((DatabaseId::from_be_bytes(*database), rest))
+        }
+    }
+}
+
+/// What stands before the oid of a large object. `kinds`: of the first database, and of others.
+fn large_object_prefix(database: DatabaseId, [first, other]: [u16; 2]) -> Vec<u8> {
+    match database {
+        FIRST_DATABASE => system_key(first, &[]),
+        database => system_key(other, &[&database.to_be_bytes()]),
+    }
 }
 
 fn key_of(table: TableId, index: u16, parts: &[&[u8]]) -> Vec<u8> {
@@ -513,7 +545,17 @@ fn key_of(table: TableId, index: u16, parts: &[&[u8]]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::KeyRange;
     use super::*;
+
+    const FIRST_PUBLIC: SchemaKey<'static> = SchemaKey {
+        database: FIRST_DATABASE,
+        name: "public",
+    };
+    const OTHER: SchemaKey<'static> = SchemaKey {
+        database: 16_400,
+        name: "übung",
+    };
 
     fn every_kind() -> Vec<Keyspace<'static>> {
         vec![
@@ -521,8 +563,10 @@ mod tests {
             Keyspace::CatalogVersion,
             Keyspace::CatalogPart { part: 3 },
             Keyspace::NextTableId,
-            Keyspace::Schema { name: "public" },
-            Keyspace::Schema { name: "übung" },
+            Keyspace::Schema { schema: FIRST_PUBLIC },
+            Keyspace::Schema { schema: OTHER },
+            Keyspace::Database { name: "übung" },
+            Keyspace::DroppedDatabase { database: 16_400 },
             Keyspace::Relation { id: 7 },
             Keyspace::Dropped {
                 table: 7,
@@ -532,22 +576,32 @@ mod tests {
             Keyspace::Sequence { relation: 1, part: 3 },
             Keyspace::Written { table: 1 },
             Keyspace::Name {
-                schema: "public",
+                schema: FIRST_PUBLIC,
                 name: "übung",
             },
             Keyspace::Dependents { oid: 16385 },
             Keyspace::KeysLock { oid: 16387 },
-            Keyspace::Type { oid: 16386 },
+            Keyspace::Type {
+                database: 5,
+                oid: 16386,
+            },
+            Keyspace::Type {
+                database: 16_400,
+                oid: 9210,
+            },
             Keyspace::TypeName {
-                schema: "public",
+                schema: FIRST_PUBLIC,
                 name: "übung",
             },
             Keyspace::Routine { oid: 16387 },
             Keyspace::RoutineName {
-                schema: "public",
+                schema: FIRST_PUBLIC,
                 signature: "f(integer)",
             },
-            Keyspace::Extension { name: "pgcrypto" },
+            Keyspace::Extension {
+                database: 5,
+                name: "pgcrypto",
+            },
             Keyspace::Regions { oid: 16390 },
             Keyspace::DynamicColumn { table: 7, column: 3 },
             Keyspace::Settings { of: "role bob" },
@@ -564,9 +618,52 @@ mod tests {
         ]
     }
 
+    /// Those that name another database.
+    fn kinds_of_databases() -> Vec<Keyspace<'static>> {
+        vec![
+            Keyspace::Name {
+                schema: OTHER,
+                name: "übung",
+            },
+            Keyspace::RoutineName {
+                schema: OTHER,
+                signature: "f(integer)",
+            },
+            Keyspace::Extension {
+                database: 16_400,
+                name: "pgcrypto",
+            },
+            Keyspace::LargeObject {
+                database: 5,
+                oid: 16_400,
+            },
+            Keyspace::LargeObject {
+                database: 16_400,
+                oid: 7,
+            },
+            Keyspace::LargeObjectPage {
+                database: 5,
+                oid: 16_400,
+                page: 7,
+            },
+            Keyspace::LargeObjectPage {
+                database: 16_400,
+                oid: 7,
+                page: 0,
+            },
+            Keyspace::AdvisoryLock(AdvisoryKey {
+                database: 16_400,
+                class: 1,
+                object: 2,
+                numbers: 1,
+            }),
+        ]
+    }
+
     #[test]
     fn every_kind_reads_back_and_is_its_own_key() {
-        let kinds = every_kind();
+        let mut kinds = every_kind();
+        kinds.extend(kinds_of_databases());
         for (i, kind) in kinds.iter().enumerate() {
             let key = kind.encode();
             assert_eq!(Keyspace::decode(&key).unwrap(), *kind);
@@ -578,7 +675,24 @@ mod tests {
     fn written_keys_stay_as_they_are() {
         let cases: &[(Keyspace<'_>, &[u8])] = &[
             (Keyspace::Format, &[0, 0, 0, 0, 0, 0]),
-            (Keyspace::Schema { name: "s" }, &[0, 0, 0, 0, 0, 3, b's']),
+            (
+                Keyspace::Schema {
+                    schema: SchemaKey {
+                        database: FIRST_DATABASE,
+                        name: "s",
+                    },
+                },
+                &[0, 0, 0, 0, 0, 3, b's'],
+            ),
+            (
+                Keyspace::Schema {
+                    schema: SchemaKey {
+                        database: 258,
+                        name: "s",
+                    },
+                },
+                &[0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 2, b's'],
+            ),
             (Keyspace::Relation { id: 258 }, &[0, 0, 0, 0, 0, 4, 0, 0, 1, 2]),
             (
                 Keyspace::Dropped { table: 1, index: 2 },
@@ -603,7 +717,7 @@ mod tests {
         let within = |range: &KeyRange, key: &[u8]| {
             key >= range.start.as_slice() && range.end.as_deref().is_none_or(|end| key < end)
         };
-        for kind in every_kind() {
+        for kind in every_kind().into_iter().chain(kinds_of_databases()) {
             let key = kind.encode();
             assert_eq!(
                 within(&relations_range(), &key),

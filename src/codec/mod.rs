@@ -35,7 +35,12 @@
 //! 00 00 00 00 | 00 18 | oid u32                       Regions        where a table is split into regions
 //! 00 00 00 00 | 00 19 | table u32 BE                  Trash          a dropped or emptied table whose keys are kept
 //! 00 00 00 00 | 00 1A | table u32 BE | column u16 BE  DynamicColumn  a column that a write has added to a table
+//! 00 00 00 00 | 00 1D | name                          Database       that was made
+//! 00 00 00 00 | 00 1E | database u32 BE               DroppedDatabase  of which objects are still to be removed
 //! ```
+//!
+//! Names of schemas, and what is named in one, begin with `00 | database u32 BE` in another database than the first. Tables' numbers
+//! and oids are given once for all databases, so that all other keys are the same in each.
 //!
 //! ## Key fields
 //!

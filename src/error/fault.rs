@@ -9,6 +9,8 @@ pub enum DuplicateKind {
     Relation,
     /// A schema.
     Schema,
+    /// A database.
+    Database,
     /// A column of a table.
     Column,
     /// A prepared statement.
@@ -85,6 +87,8 @@ pub enum StatementFault {
     InvalidCursorDefinition,
     /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
     NotImplemented,
+    /// 3D000: a database, in words of its own.
+    UndefinedDatabase,
     /// 42704: an object that a definition names in words of its own.
     UndefinedObject,
     /// 42710: an object that is there, in words of its own.
@@ -122,6 +126,7 @@ impl std::fmt::Display for DuplicateKind {
         f.write_str(match self {
             DuplicateKind::Relation => "relation",
             DuplicateKind::Schema => "schema",
+            DuplicateKind::Database => "database",
             DuplicateKind::Column => "column",
             DuplicateKind::PreparedStatement => "prepared statement",
             DuplicateKind::Cursor => "cursor",
@@ -140,6 +145,7 @@ impl StatementFault {
     pub(super) fn sqlstate(self) -> &'static str {
         match self {
             StatementFault::Syntax => "42601",
+            StatementFault::UndefinedDatabase => "3D000",
             StatementFault::InvalidFunctionDefinition => "42P13",
             StatementFault::DuplicateFunction => "42723",
             StatementFault::Grouping => "42803",

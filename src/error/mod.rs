@@ -133,9 +133,12 @@ pub enum Error {
     /// Sessions that wait for one another (40P01).
     #[error("deadlock detected")]
     Deadlock { detail: String },
-    /// A database of another name than the session's (3D000).
+    /// A database that sessions are in (55006).
+    #[error("database \"{name}\" is being accessed by other users")]
+    DatabaseInUse { name: String, sessions: usize },
+    /// A database that is not there (3D000).
     #[error("database \"{name}\" does not exist")]
-    UndefinedDatabase { name: String, current: String },
+    UndefinedDatabase { name: String },
 
     // ---- types and values ---------------------------------------------------------------------------------------
     /// An expression of the wrong type (42804).

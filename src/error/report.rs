@@ -117,6 +117,7 @@ impl Error {
             Error::QueryCanceled | Error::StatementTimeout | Error::CopyFailed { .. } => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
             Error::UndefinedDatabase { .. } => "3D000",
+            Error::DatabaseInUse { .. } => "55006",
             Error::LockTimeout | Error::LockNotAvailable { .. } => "55P03",
             Error::Deadlock { .. } => "40P01",
             Error::ClientGone => "08006",
@@ -162,6 +163,10 @@ impl Error {
             Error::NotNullViolation { row, .. }
             | Error::CheckViolation { row, .. }
             | Error::CheckOptionViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::DatabaseInUse { sessions, .. } => Some(match sessions {
+                0 | 1 => "There is 1 other session using the database.".to_string(),
+                sessions => format!("There are {sessions} other sessions using the database."),
+            }),
             Error::ViewNotUpdatable { detail, .. } => Some((*detail).to_string()),
             Error::FullScan { detail, .. }
             | Error::ForeignKeyViolation { detail, .. }
@@ -321,9 +326,12 @@ impl Error {
             Error::TooManyKeys { .. } => Some(
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
-            Error::UndefinedDatabase { current, .. } => Some(format!(
-                "There is one database, which this session calls \"{current}\"."
-            )),
+            Error::DatabaseInUse { .. } => Some(
+                "End them (pg_stat_activity lists them), or write DROP DATABASE … WITH (FORCE).".to_string(),
+            ),
+            Error::UndefinedDatabase { .. } => Some(
+                "CREATE DATABASE makes one; pg_database (\\l in psql) lists those there are.".to_string(),
+            ),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { hint, .. } => Some(hint.to_string()),
             Error::ColumnUsed { by, .. } => Some(format!(
@@ -549,6 +557,7 @@ impl DuplicateKind {
         match self {
             DuplicateKind::Relation => "42P07",
             DuplicateKind::Schema => "42P06",
+            DuplicateKind::Database => "42P04",
             DuplicateKind::Column => "42701",
             DuplicateKind::PreparedStatement => "42P05",
             DuplicateKind::Cursor => "42P03",

@@ -239,7 +239,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded(),
     // Databases, roles and tablespaces have no comments here.
-    FunctionDef::new("shobj_description", &[T::Oid, T::Text], T::Text, null).bounded(),
     FunctionDef::catalog("pg_get_userbyid", &[T::Oid], T::Name, |b, catalog| {
         b.map1(|oid| role_name(catalog, oid).unwrap_or_else(|| format!("unknown (OID={oid})")))
     }),
@@ -273,9 +272,24 @@ fn is_routine(kind: &str) -> bool {
 /// The oid of what has the name. Errors: 42P01 and its kin.
 fn object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<i64> {
     let name = name.trim();
+    require_own_database(catalog, name)?;
     match is_routine(kind) {
         true => routine_oid(catalog, kind, name, |name| find_type(catalog, name)),
         false => find_object(catalog, kind, name).ok_or_else(|| undefined(catalog, kind, name)),
+    }
+}
+
+/// Errors: 0A000 for a name that says another database than the session's.
+fn require_own_database(catalog: &CatalogContext, name: &str) -> Result<()> {
+    match split_name(name).as_deref() {
+        Some([database, _, _]) if **database != *catalog.statement().database => {
+            Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: format!("cross-database references are not implemented: \"{name}\""),
+                hint: None,
+            })
+        }
+        _ => Ok(()),
     }
 }
 

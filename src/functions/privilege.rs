@@ -3,6 +3,7 @@
 use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T};
+use crate::catalog::FIRST_DATABASE;
 use crate::system::catalog_version::definitions::definitions as system_relations;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::session_rows::all_role_names;
@@ -33,8 +34,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("has_column_privilege", &[T::Any; 4], T::Bool, allowed),
     FunctionDef::new("has_schema_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_schema_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new("has_database_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_database_privilege", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("has_database_privilege", &[T::Any; 2], T::Bool, of_database),
+    FunctionDef::catalog("has_database_privilege", &[T::Any; 3], T::Bool, of_database),
     FunctionDef::new("has_function_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_function_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::catalog("has_sequence_privilege", RELATION, T::Bool, of_sequence),
@@ -96,6 +97,49 @@ fn of_sequence(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
     of_relation(batch, catalog, &["USAGE", "SELECT", "UPDATE"])
 }
 
+/// The same of a database, by its name or oid; NULL for an oid of none. Errors: as of relations; 3D000.
+fn of_database(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    let ctx = catalog.statement();
+    batch.map_values(|values| {
+        let [
+            who @ ..,
+            database,
+            Value::Text(privileges) | Value::Unknown(privileges),
+        ] = values
+        else {
+            return Ok(None);
+        };
+        if let [Value::Text(role) | Value::Unknown(role)] = who {
+            check_role(catalog, role)?;
+        }
+        let is_there = match database {
+            Value::Text(name) | Value::Unknown(name) => ctx.database_id(name).map(|_| true)?,
+            Value::Int(oid) => {
+                let mut made = ctx.catalog.databases.values();
+                *oid == i64::from(FIRST_DATABASE) || made.any(|database| i64::from(database.oid) == *oid)
+            }
+            _ => false,
+        };
+        check_kinds(privileges, &["CREATE", "CONNECT", "TEMPORARY", "TEMP"])?;
+        Ok(is_there.then_some(true))
+    })
+}
+
+/// Errors: 22023 for a privilege that is none of these.
+fn check_kinds(privileges: &str, kinds: &[&str]) -> Result<()> {
+    for privilege in privileges.split(',') {
+        let name = privilege.trim().to_ascii_uppercase();
+        let name = name.strip_suffix(" WITH GRANT OPTION").unwrap_or(&name);
+        if !kinds.contains(&name) {
+            return Err(Error::InvalidParameter {
+                message: format!("unrecognized privilege type: \"{}\"", privilege.trim()),
+                hint: None,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Whether a relation is there, whoever asks; NULL for an oid of none. Errors: 42704 for a role that is none, 22023 for privileges that such
 /// relations do not have.
 fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Result<ArrayRef> {
@@ -106,16 +150,7 @@ fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Resul
         if let [Value::Text(role)] = who {
             check_role(catalog, role)?;
         }
-        for privilege in privileges.split(',') {
-            let name = privilege.trim().to_ascii_uppercase();
-            let name = name.strip_suffix(" WITH GRANT OPTION").unwrap_or(&name);
-            if !kinds.contains(&name) {
-                return Err(Error::InvalidParameter {
-                    message: format!("unrecognized privilege type: \"{}\"", privilege.trim()),
-                    hint: None,
-                });
-            }
-        }
+        check_kinds(privileges, kinds)?;
         let is_there = system_relations().iter().any(|relation| relation.oid == *oid)
             || catalog.objects().find(*oid).is_some();
         Ok(is_there.then_some(true))

@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
+use crate::catalog::FIRST_DATABASE;
 use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
-use crate::codec::keyspace::DATABASE_OID;
 use crate::error::Raised;
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::catalog_version::updatability::{UPDATES, writes_of};
@@ -107,7 +107,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("pg_relation_filepath", &[T::Regclass], T::Text, |b, catalog| {
         b.map1(|oid: i64| match catalog.objects().find(oid) {
             Some(Found::Relation(relation)) if relation.kind == 'v' => None,
-            _ => Some(format!("base/{DATABASE_OID}/{oid}")),
+            _ => Some(format!("base/{}/{oid}", catalog.statement().txn.database())),
         })
     }),
     FunctionDef::catalog("current_query", &[], T::Text, |b, catalog| {
@@ -123,9 +123,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map0(|| collation)
     })
     .on_null(),
-    FunctionDef::rows("pg_tablespace_databases", &[T::Oid], T::Oid, |b| {
+    FunctionDef::catalog("shobj_description", &[T::Oid, T::Text], T::Text, |b, catalog| {
+        b.map2(|oid: i64, class: &str| {
+            let mut databases = catalog.statement().catalog.databases.values();
+            let database = databases.find(|database| i64::from(database.oid) == oid)?;
+            database.comment.clone().filter(|_| class == "pg_database")
+        })
+    })
+    .bounded(),
+    FunctionDef::catalog_rows("pg_tablespace_databases", &[T::Oid], T::Oid, |b, catalog| {
+        let made = catalog.statement().catalog.databases.values();
+        let all: Vec<i64> = std::iter::once(FIRST_DATABASE)
+            .chain(made.map(|database| database.oid))
+            .map(i64::from)
+            .collect();
         b.map1(|oid: i64| match oid == DEFAULT_TABLESPACE_OID {
-            true => vec![DATABASE_OID],
+            true => all.clone(),
             false => Vec::new(),
         })
     }),

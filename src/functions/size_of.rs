@@ -1,5 +1,6 @@
 //! How large relations are: what is measured of their first rows, times how many there are.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array};
@@ -7,10 +8,11 @@ use futures::FutureExt;
 
 use super::{Batch, FunctionDef, T};
 use crate::Result;
-use crate::catalog::{FIRST_OID, IndexDef, TableDef};
+use crate::catalog::{Catalog, DatabaseId, FIRST_DATABASE, FIRST_OID, IndexDef, TableDef};
 use crate::functions::table_size::key_bytes;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::CatalogContext;
+use crate::txn::DatabaseStore;
 use crate::types::{Value, value_at};
 
 /// Which keys of a table count.
@@ -103,12 +105,52 @@ async fn bytes_of(ctx: &StatementContext, table: &Arc<TableDef>, part: Part) -> 
 
 async fn database_sizes(batch: &Batch<'_>, catalog: &CatalogContext) -> Result<ArrayRef> {
     let ctx = catalog.statement();
+    let mut known: BTreeMap<DatabaseId, i64> = BTreeMap::new();
+    let mut sizes = Vec::with_capacity(batch.rows);
+    for row in 0..batch.rows {
+        let database = match value_at(&batch.arrays[0], row, &batch.arguments[0])? {
+            Value::Int(oid) => DatabaseId::try_from(oid)
+                .ok()
+                .filter(|oid| is_database(ctx, *oid)),
+            Value::Text(name) | Value::Unknown(name) => Some(ctx.database_id(&name)?),
+            _ => None,
+        };
+        sizes.push(match database {
+            Some(database) => Some(match known.get(&database) {
+                Some(size) => *size,
+                None => {
+                    let size = database_size(ctx, database).await?;
+                    known.insert(database, size);
+                    size
+                }
+            }),
+            None => None,
+        });
+    }
+    Ok(Arc::new(Int64Array::from(sizes)))
+}
+
+fn is_database(ctx: &StatementContext, oid: DatabaseId) -> bool {
+    let mut made = ctx.catalog.databases.values();
+    oid == FIRST_DATABASE || made.any(|database| database.oid == oid)
+}
+
+async fn database_size(ctx: &StatementContext, database: DatabaseId) -> Result<i64> {
+    let catalog = match database == ctx.txn.database() {
+        true => Arc::clone(&ctx.catalog),
+        false => {
+            let other = DatabaseStore {
+                database,
+                ..ctx.txn.database_store()
+            };
+            Catalog::load(&other.begin(0).await?, None).await?
+        }
+    };
     let mut bytes = 0;
-    for table in ctx.catalog.tables() {
+    for table in catalog.tables() {
         bytes += bytes_of(ctx, table, Part::All).await?;
     }
-    let rows = (0..batch.rows).map(|row| batch.arrays[0].is_valid(row).then_some(bytes));
-    Ok(Arc::new(Int64Array::from(rows.collect::<Vec<_>>())))
+    Ok(bytes)
 }
 
 fn whole(bytes: u64) -> i64 {

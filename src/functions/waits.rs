@@ -101,14 +101,18 @@ fn request(
     (mode, level): (LockMode, LockLevel),
 ) -> Result<Option<LockRequest>> {
     let number = |place: usize| value_at(&batch.arrays[place], row, &batch.arguments[place]);
+    let statement = catalog.statement();
+    let database = statement.txn.database();
     let key = match (number(0)?, batch.arrays.len()) {
         (Value::Int(key), 1) => AdvisoryKey {
+            database,
             class: (key >> 32) as u32,
             object: key as u32,
             numbers: 1,
         },
         (Value::Int(first), _) => match number(1)? {
             Value::Int(second) => AdvisoryKey {
+                database,
                 class: first as u32,
                 object: second as u32,
                 numbers: 2,
@@ -117,7 +121,6 @@ fn request(
         },
         _ => return Ok(None),
     };
-    let statement = catalog.statement();
     Ok(Some(LockRequest {
         session: statement.process_id,
         key,

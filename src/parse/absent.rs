@@ -19,14 +19,6 @@ const ABSENT: &[(&[&str], &str)] = &[
         "There are no privileges yet: connect under any name, which may do everything.",
     ),
     (
-        &["CREATE", "DATABASE"],
-        "A server has one database, which every name reaches: use CREATE SCHEMA, or a server with another --data-dir.",
-    ),
-    (
-        &["DROP", "DATABASE"],
-        "A database of others is a schema here: write DROP SCHEMA.",
-    ),
-    (
         &[DEFINE, "POLICY"],
         "Give a role a view of the rows that it may see.",
     ),

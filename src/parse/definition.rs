@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{ColumnDef, DataType, Expr, ForValues, IndexColumn, ObjectName};
 
+use super::database::DatabaseDefinition;
 use super::grant::Grant;
 pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
@@ -78,6 +79,8 @@ pub enum Definition {
     Grant(Grant),
     /// UNDROP TABLE, PURGE.
     Trash(TrashStatement),
+    /// Of databases.
+    Database(DatabaseDefinition),
     /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
     CommentOnSystem { kind: String },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
@@ -107,6 +110,7 @@ impl Definition {
                 LargeObjectChange::Comment(_) => "COMMENT",
                 LargeObjectChange::Owner(_) => "ALTER LARGE OBJECT",
             },
+            Definition::Database(definition) => definition.tag(),
             Definition::Routine(definition) => definition.tag(),
             Definition::Grant(grant) => grant.tag(),
             Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",

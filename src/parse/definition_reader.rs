@@ -4,6 +4,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::Command;
+use super::database_reader::is_database_definition;
 use super::definition::{Definition, IndexChange, IndexState, StorageChange};
 use super::extension_reader::is_extension_definition;
 use super::grant_reader::is_default_privileges;
@@ -16,13 +17,12 @@ use super::type_reader::is_type_definition;
 use crate::{Error, Result};
 
 /// The first words of what every database has, and of which nothing here is one's own.
-const SYSTEM_OBJECTS: [&str; 10] = [
+const SYSTEM_OBJECTS: [&str; 9] = [
     "ACCESS",
     "AGGREGATE",
     "CAST",
     "COLLATION",
     "CONVERSION",
-    "DATABASE",
     "LANGUAGE",
     "OPERATOR",
     "ROLE",
@@ -35,6 +35,7 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     if is_type_definition(tokens)
         || is_routine_definition(tokens)
         || is_extension_definition(tokens)
+        || is_database_definition(tokens)
         || is_large_object_definition(tokens)
     {
         return true;
@@ -54,6 +55,8 @@ impl TokenReader<'_> {
     pub(super) fn creation(&mut self) -> Result<Command> {
         let definition = if is_routine_definition(&self.tokens) {
             self.create_routine().map(Definition::Routine)
+        } else if is_database_definition(&self.tokens) {
+            self.database_definition().map(Definition::Database)
         } else if self.word("EXTENSION") {
             self.create_extension().map(Definition::Routine)
         } else if self.word("TYPE") {
@@ -71,6 +74,10 @@ impl TokenReader<'_> {
         if is_routine_definition(&self.tokens) {
             let dropped = self.drop_routine();
             return dropped.map(|dropped| Command::Define(Definition::Routine(dropped)));
+        }
+        if is_database_definition(&self.tokens) {
+            let dropped = self.database_definition();
+            return dropped.map(|dropped| Command::Define(Definition::Database(dropped)));
         }
         if self.word("EXTENSION") {
             let dropped = self.drop_extensions();
@@ -91,6 +98,8 @@ impl TokenReader<'_> {
             self.default_privileges()
         } else if is_large_object_definition(&self.tokens) {
             self.of_large_object()
+        } else if is_database_definition(&self.tokens) {
+            self.database_definition().map(Definition::Database)
         } else if of_routine || of_extension {
             self.of_routine_or_extension(of_routine).map(Definition::Routine)
         } else if self.word("TYPE") {

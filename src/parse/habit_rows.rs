@@ -63,7 +63,7 @@ pub(super) const HABITS: &[(&str, &[&str], &str)] = &[
     (
         "^ CREATE DATABASE",
         READS,
-        "A database of others is a schema here: write CREATE SCHEMA name.",
+        "Write CREATE DATABASE name; its texts are UTF-8. What others call a database is a schema here: CREATE SCHEMA name.",
     ),
     (
         "^ ALTER DATABASE",
@@ -292,11 +292,6 @@ pub(super) const HABITS: &[(&str, &[&str], &str)] = &[
         ") PRIMARY KEY",
         READS,
         "PRIMARY KEY (…) stands inside the parentheses, behind the columns.",
-    ),
-    (
-        "^ DROP DATABASE",
-        COMMAND,
-        "A database of others is a schema here: write DROP SCHEMA.",
     ),
     (
         "^ ALTER TABLE _ SET",

@@ -19,6 +19,8 @@ pub mod copy;
 mod copy_reader;
 pub(crate) mod current_of;
 mod cursor_reader;
+pub mod database;
+mod database_reader;
 pub mod definition;
 mod definition_reader;
 mod dialect;

@@ -4,6 +4,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, SettingsChange, SettingsOf};
+use super::database_reader::is_database_definition;
 use super::definition::RoleName;
 use super::token_reader::TokenReader;
 use crate::{Error, Result};
@@ -17,7 +18,7 @@ pub(super) fn is_alter_settings(tokens: &[TokenWithSpan]) -> bool {
         Some(Token::Word(word)) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name),
         _ => false,
     };
-    is(0, "ALTER") && ALTERED.iter().any(|name| is(1, name))
+    is(0, "ALTER") && ALTERED.iter().any(|name| is(1, name)) && !is_database_definition(tokens)
 }
 
 impl TokenReader<'_> {
@@ -43,20 +44,10 @@ impl TokenReader<'_> {
         } else if self.word("SET") {
             self.settings_change()?
         } else {
-            return Err(match of {
-                SettingsOf::Database { .. } if self.word("RENAME") => Error::unsupported(
-                    "renaming the database",
-                    Some("There is one, which is called whatever clients call it."),
-                ),
-                SettingsOf::Database { .. } => Error::unsupported(
-                    "ALTER DATABASE with anything but SET and RESET",
-                    Some("There is one database, of the role that owns everything: leave it out."),
-                ),
-                _ => Error::unsupported(
-                    "ALTER ROLE with anything but SET and RESET",
-                    Some("Roles are made by the server's command line."),
-                ),
-            });
+            return Err(Error::unsupported(
+                "ALTER ROLE with anything but SET and RESET",
+                Some("Roles are made by the server's command line."),
+            ));
         };
         Ok(Command::AlterSettings { of, change })
     }

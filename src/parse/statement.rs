@@ -1,9 +1,10 @@
 //! `ParsedStatement`: one statement of a message, with what the parser's tree cannot hold (hints, ALLOW FILTERING).
 //! Text goes through `hash_comment`, the tokenizer, `tokens` and the parser; the last three ask `dialect`.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast;
+use sqlparser::ast::{self, ObjectName};
 use sqlparser::tokenizer::Tokenizer;
 
 use super::advice::advise;
@@ -15,6 +16,7 @@ use super::position::Cursor;
 use super::row_locks::LockStrength;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
+use super::walk::visit_relations;
 use super::with_write::has_writes;
 use super::{
     TruncatedName, catalog_query, command_reader, copy_reader, hash_comment, long_names, number_junk,
@@ -44,6 +46,8 @@ pub struct ParsedStatement {
     pub(crate) current_of: Option<String>,
     /// What it asks for and does not get, though it runs.
     pub warnings: Arc<[Warning]>,
+    /// The names of relations that say which database they are in, whole.
+    pub(crate) databases: Arc<[ObjectName]>,
     /// Names that were too long. The first statement of a message has those of all.
     pub truncated_names: Vec<TruncatedName>,
 }
@@ -144,6 +148,7 @@ fn parse_one(
     };
     check_used(&read.hints, uses_of(&ast, command.as_ref()))?;
     Ok(ParsedStatement {
+        databases: names_with_databases(&ast, own_text),
         ast,
         command,
         text: own_text.into(),
@@ -155,6 +160,19 @@ fn parse_one(
         warnings,
         truncated_names: Vec::new(),
     })
+}
+
+/// The names of relations that say which database they are in.
+fn names_with_databases(ast: &ast::Statement, text: &str) -> Arc<[ObjectName]> {
+    let mut found = Vec::new();
+    // Few statements have as many dots, which is asked first.
+    if text.bytes().filter(|byte| *byte == b'.').count() > 1 {
+        let _: ControlFlow<()> = visit_relations(ast, |name| {
+            found.extend((name.0.len() == 3).then(|| name.clone()));
+            ControlFlow::Continue(())
+        });
+    }
+    found.into()
 }
 
 fn uses_of(ast: &ast::Statement, command: Option<&Command>) -> HintUses {

@@ -1,24 +1,29 @@
-//! `Instance`: what every session of one running Keyspan shares: the store, the newest catalog, server-wide settings.
+//! `Instance`: what every session of one database of a running Keyspan shares: the store, the newest catalog, server-wide settings. All
+//! databases share the store, and what of it is given once ([`super::Databases`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::catalog::{Catalog, SettingsOwner, is_temporary_schema, reclaim_dropped, temporary_schema};
+use crate::catalog::{
+    Catalog, DatabaseId, FIRST_DATABASE, SettingsOwner, is_temporary_schema, reclaim_dropped,
+    temporary_schema,
+};
 use crate::sql::ddl::{build_unattended, drop_temporary, make_missing_sequences, shorten_long_names};
 use crate::store::Store;
-use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
+use crate::system::{IndexBuilds, LiveSessions, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
-use crate::txn::{Transaction, TransactionNumbers, TransactionOptions};
+use crate::txn::{DatabaseStore, Transaction, TransactionNumbers, TransactionOptions};
 use crate::{Error, Result};
 
 /// How often the removal of temporary relations that loses a race is tried again at once.
 const DROP_TRIES: usize = 20;
 
-/// One running Keyspan.
+/// One running database.
 #[derive(Debug)]
 pub struct Instance {
-    store: Arc<dyn Store>,
+    /// The store, and which database it is.
+    store: DatabaseStore,
     sequences: Arc<Sequences>,
     settings: Arc<Settings>,
     catalog: Mutex<Option<Shared>>,
@@ -40,27 +45,67 @@ struct Shared {
 }
 
 impl Instance {
-    /// Over a store, with the settings that sessions begin with.
+    /// The first database of a store, with the settings that sessions begin with.
     pub fn new(store: Arc<dyn Store>, settings: Settings) -> Instance {
         crate::functions::note_server_start();
-        let state = Arc::new(ServerState::new(store.lock_table()));
-        state.heat.turn(store.clock().now());
+        let database = DatabaseStore {
+            database: FIRST_DATABASE,
+            store: Arc::clone(&store),
+        };
+        let sequences = Arc::new(Sequences::new(store));
+        Instance::of(
+            (database, sequences),
+            Arc::new(settings),
+            Arc::default(),
+            Arc::default(),
+        )
+    }
+
+    /// Another database of the same store.
+    pub(super) fn another(&self, database: DatabaseId) -> Instance {
+        let store = DatabaseStore {
+            database,
+            store: Arc::clone(self.store()),
+        };
+        let sequences = Arc::clone(&self.sequences);
+        let (settings, numbers) = (Arc::clone(&self.settings), Arc::clone(&self.transaction_numbers));
+        Instance::of(
+            (store, sequences),
+            settings,
+            Arc::clone(self.state.live_sessions()),
+            numbers,
+        )
+    }
+
+    fn of(
+        (store, sequences): (DatabaseStore, Arc<Sequences>),
+        settings: Arc<Settings>,
+        sessions: Arc<LiveSessions>,
+        transaction_numbers: Arc<TransactionNumbers>,
+    ) -> Instance {
+        let state = Arc::new(ServerState::new(store.store.lock_table(), sessions));
+        state.heat.turn(store.store.clock().now());
         Instance {
-            sequences: Arc::new(Sequences::new(store.clone())),
+            sequences,
             state,
             store,
-            settings: Arc::new(settings),
+            settings,
             catalog: Mutex::new(None),
             dropped: Notify::new(),
             left_schemas: Mutex::default(),
             index_builds: Arc::default(),
-            transaction_numbers: Arc::default(),
+            transaction_numbers,
         }
     }
 
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+        &self.store.store
+    }
+
+    /// The database's oid.
+    pub(super) fn database(&self) -> DatabaseId {
+        self.store.database
     }
 
     /// Row ids and serial values.
@@ -94,7 +139,11 @@ impl Instance {
         let txn = self.begin(self.transaction_options()).await?;
         let catalog = self.catalog(&txn, None).await?;
         let mut unusable = Vec::new();
-        for (owner, altered) in catalog.altered.iter().filter(|(owner, _)| owner.concerns(user)) {
+        for (owner, altered) in catalog
+            .altered
+            .iter()
+            .filter(|(owner, _)| owner.concerns(user, self.database()))
+        {
             let own = altered.values.iter();
             // What only a start changes it has changed.
             for (name, value) in own.filter(|(name, _)| Settings::is_of_sessions(name)) {
@@ -196,7 +245,7 @@ impl Instance {
                 tracing::warn!(%error, "could not remove temporary tables");
             }
             // What failed stays recorded, and is tried again with the next drop or start.
-            if let Err(error) = reclaim_dropped(&self.store).await {
+            if let Err(error) = reclaim_dropped(self.store()).await {
                 tracing::warn!(%error, "could not remove dropped data");
             }
             self.dropped.notified().await;
@@ -238,7 +287,7 @@ impl Instance {
 
     /// Begins a transaction at the newest snapshot.
     pub(super) async fn begin(&self, options: TransactionOptions) -> Result<Arc<Transaction>> {
-        Transaction::begin_with(self.store.clone(), options)
+        Transaction::begin_with(Arc::clone(self.store()), options)
             .await
             .map(Arc::new)
     }
@@ -246,6 +295,7 @@ impl Instance {
     /// What the transactions of nobody's session begin with.
     pub(super) fn transaction_options(&self) -> TransactionOptions {
         TransactionOptions {
+            database: self.database(),
             bytes_max: self.settings.transaction_bytes_max,
             memory: Some(Arc::clone(&self.settings.memory)),
             heat: Some(Arc::clone(&self.state.heat)),
@@ -287,8 +337,8 @@ fn source_of(owner: &SettingsOwner) -> SettingSource {
     match owner {
         SettingsOwner::System => SettingSource::System,
         SettingsOwner::AllRoles => SettingSource::AllRoles,
-        SettingsOwner::Database => SettingSource::Database,
+        SettingsOwner::Database(_) => SettingSource::Database,
         SettingsOwner::Role(_) => SettingSource::Role,
-        SettingsOwner::RoleInDatabase(_) => SettingSource::RoleInDatabase,
+        SettingsOwner::RoleInDatabase(..) => SettingSource::RoleInDatabase,
     }
 }

@@ -9,6 +9,7 @@ mod code_run;
 mod command;
 mod copy;
 mod cursors;
+mod databases;
 mod execute;
 mod instance;
 mod point_read;
@@ -38,11 +39,13 @@ use crate::Result;
 use crate::catalog::{Access, RelationName};
 pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
-    ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, TcpEnds, severity_rank,
+    ActivityState, Notice, PreparedList, SessionOwner, SessionState, SettingSource, Settings, TcpEnds,
+    severity_rank,
 };
 use crate::txn::{CommitDependency, DurabilityBarrier};
 use crate::types::FormatSettings;
 pub use copy::{CopyFrom, CopyTo};
+pub use databases::Databases;
 pub use instance::Instance;
 pub use prepared::text_parameter;
 pub use prepared_statement::PreparedStatement;
@@ -114,12 +117,13 @@ pub enum Reply {
 }
 
 impl Session {
-    /// A new session. `options`: settings that the client gave at start-up; RESET goes back to them.
-    /// Errors: as `Settings::set`; the store's.
+    /// A new session. `options`: settings that the client gave at start-up; RESET goes back to them. `sessions_max`: how many its
+    /// database may have. Errors: as `Settings::set`; 53300; 3D000 for a database that was dropped meanwhile; the store's.
     pub async fn new(
         instance: Arc<Instance>,
         identity: Identity,
         options: &[(String, String)],
+        sessions_max: Option<usize>,
     ) -> Result<Session> {
         let mut settings = (**instance.settings()).clone();
         // Each session collects the changes that its own statements ask for.
@@ -132,10 +136,15 @@ impl Session {
         }
         settings.keep_as_reset();
         let (user, database): (Arc<str>, Arc<str>) = (identity.user.into(), identity.database.into());
-        let named = (Arc::clone(&user), Arc::clone(&database));
-        let shared = instance
-            .state()
-            .begin_session(named, identity.process_id, identity.client);
+        let owner = SessionOwner {
+            user: Arc::clone(&user),
+            database: Arc::clone(&database),
+            database_id: instance.database(),
+        };
+        let shared =
+            instance
+                .state()
+                .begin_session(owner, identity.process_id, identity.client, sessions_max)?;
         let session = Session {
             instance,
             user,

@@ -42,7 +42,9 @@ impl Server {
             process_id: 1,
             client: None,
         };
-        let session = Session::new(Arc::clone(&instance), identity, &[]).await.unwrap();
+        let session = Session::new(Arc::clone(&instance), identity, &[], None)
+            .await
+            .unwrap();
         Server {
             instance,
             session,

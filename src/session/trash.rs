@@ -65,7 +65,9 @@ mod tests {
             process_id: 1,
             client: None,
         };
-        let mut session = Session::new(Arc::clone(&instance), identity, &[]).await.unwrap();
+        let mut session = Session::new(Arc::clone(&instance), identity, &[], None)
+            .await
+            .unwrap();
         let begun = store.clock().now();
         for text in [
             "SET keyspan.trash_hours = 1",

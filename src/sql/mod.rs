@@ -24,19 +24,20 @@ mod testing;
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt};
-use sqlparser::ast;
+use sqlparser::ast::{self, ObjectName};
 
-use crate::Result;
 use crate::copy::RowEncoder;
+use crate::error::StatementFault;
 use crate::operators::Spool;
 use crate::parse::command::Command;
-use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
+use crate::parse::{TEXT_BYTES_MAX, count_expressions, names, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::plan_cache::PlanCache;
 use crate::system::query_threads;
 use crate::system::{Copying, Notice, StatementContext};
 use crate::types::SqlType;
+use crate::{Error, Result};
 pub use copy::CopyIn;
 pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_cursor};
 use dml::{WithWrites, WritePlan};
@@ -96,6 +97,7 @@ pub struct Description {
 /// What may compute for long does so on the query threads, and a write that is dropped there is one of `ctx.jobs`.
 pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<Outcome> {
     raise_warnings(ctx, statement);
+    require_own_database(ctx, statement)?;
     // A query that was short before leaves its connection's task when it is not any more.
     let is_known_to_be_short =
         || statement.kept.is_short_by_experience(ctx) && statement.effort.is_pausing(ctx);
@@ -111,6 +113,25 @@ fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
             hint: Some(warning.hint.clone()),
             ..Notice::warning("01000", warning.message.clone())
         });
+    }
+}
+
+/// Errors: 0A000 for a relation of another database.
+fn require_own_database(ctx: &StatementContext, statement: &Statement) -> Result<()> {
+    let mut named = statement.parsed.databases.iter();
+    let is_other = |name: &&ObjectName| {
+        let database = name.0.first().and_then(|part| part.as_ident());
+        database.is_some_and(|database| *names::fold(database) != *ctx.database)
+    };
+    match named.find(is_other) {
+        None => Ok(()),
+        Some(name) => Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!("cross-database references are not implemented: \"{name}\""),
+            hint: Some(
+                "A session reads the database that it connected to: connect to the other one.".to_string(),
+            ),
+        }),
     }
 }
 
@@ -262,6 +283,7 @@ async fn describe_here(
     statement: &Statement,
     parameters: &[Option<SqlType>],
 ) -> Result<Description> {
+    require_own_database(ctx, statement)?;
     hold_plan(ctx, statement)?;
     let told = Box::pin(tell(ctx, statement, parameters)).await;
     told.map_err(|error| statement.parsed.locate(error))

@@ -73,7 +73,11 @@ impl Statement {
             return None;
         };
         let parsed = &self.parsed;
-        (parsed.warnings.is_empty() && parsed.command.is_none() && !parsed.runs_code()).then_some(kept)
+        (parsed.warnings.is_empty()
+            && parsed.databases.is_empty()
+            && parsed.command.is_none()
+            && !parsed.runs_code())
+        .then_some(kept)
     }
 
     /// The relation whose rows an INSERT, UPDATE, DELETE, MERGE or COPY FROM writes, if that is all it writes.

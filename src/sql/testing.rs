@@ -36,6 +36,14 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// The database that its transactions are in.
+    pub(super) fn database(&self) -> crate::txn::DatabaseStore {
+        crate::txn::DatabaseStore {
+            store: Arc::clone(&self.store),
+            database: crate::catalog::FIRST_DATABASE,
+        }
+    }
+
     pub(super) fn new() -> Client {
         let engine = Arc::new(MemoryEngine::new());
         Client::on(Arc::new(
@@ -149,11 +157,7 @@ impl Client {
             jobs: Arc::default(),
             index_builds: Arc::default(),
             server: Arc::default(),
-            session: crate::system::ServerState::default().begin_session(
-                ("test".into(), "test".into()),
-                1,
-                None,
-            ),
+            session: crate::system::ServerState::default().begin_test_session(),
             text: Arc::default(),
             sequences: Arc::clone(&self.sequences),
             settings: Arc::new(self.settings.clone()),

@@ -260,6 +260,7 @@ mod tests {
         LockRequest {
             session,
             key: AdvisoryKey {
+                database: 5,
                 class: 0,
                 object: number,
                 numbers: 1,

@@ -12,8 +12,8 @@ use super::{
     SessionState, Settings, StatementMemory, TransactionControl, Variables,
 };
 use crate::catalog::{
-    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, Relation, RelationName, RoutineDef,
-    TableDef, ToldBound, TypeDef, is_temporary_schema,
+    Access, Catalog, DatabaseId, FIRST_DATABASE, FIRST_DATABASE_NAME, ForeignKey, GeneratedColumns, Lookups,
+    Object, Relation, RelationName, RoutineDef, TableDef, ToldBound, TypeDef, is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -101,6 +101,25 @@ pub struct StatementContext {
 }
 
 impl StatementContext {
+    /// What the first database is called: as the session's client calls it, if it is in that.
+    pub fn first_database_name(&self) -> &str {
+        match self.txn.database() {
+            FIRST_DATABASE => &self.database,
+            _ => FIRST_DATABASE_NAME,
+        }
+    }
+
+    /// The database of a name. Errors: 3D000.
+    pub fn database_id(&self, name: &str) -> Result<DatabaseId> {
+        match self.catalog.databases.get(name) {
+            Some(database) => Ok(database.oid),
+            None if name == self.first_database_name() || name == FIRST_DATABASE_NAME => Ok(FIRST_DATABASE),
+            None => Err(Error::UndefinedDatabase {
+                name: name.to_string(),
+            }),
+        }
+    }
+
     /// The statement as its queries run in it: they see the transaction as it was when it began.
     pub fn reading(&self) -> Cow<'_, StatementContext> {
         match &self.began {

@@ -21,6 +21,7 @@ pub(crate) mod interrupt;
 mod jobs;
 pub mod key_advice;
 pub mod large_object_descriptors;
+mod live_sessions;
 mod open_cursors;
 pub mod pg_catalog;
 pub mod plan_cache;
@@ -52,13 +53,14 @@ pub use extensions::{KNOWN_EXTENSIONS, PLPGSQL, extension_of};
 pub use grown_stack::{GrownStack, with_grown_stack};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
+pub use live_sessions::{ClosedDatabase, LiveSessions};
 pub use open_cursors::{CursorRow, CursorRowsAtHand};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use relations_in_use::InUse;
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, TriggerCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};
 pub use server_state::ServerState;
-pub use session_state::{ActivityState, SessionState, SharedMark, TcpEnds, now_us};
+pub use session_state::{ActivityState, SessionOwner, SessionState, SharedMark, TcpEnds, now_us};
 pub use settings::{
     LoggedStatements, PlanSettings, SERVER_VERSION, SettingRow, SettingSource, Settings, UnwrittenColumns,
     definitions, severity_rank,

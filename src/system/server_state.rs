@@ -1,16 +1,18 @@
-//! `ServerState`: what the statements of all sessions of one server share, in memory and beside the store.
+//! `ServerState`: what the statements of all sessions of one database share, in memory and beside the store. All databases share the
+//! list of sessions.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::advisory_locks::AdvisoryLocks;
 use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
 use super::expiry_figures::ExpiryFigures;
 use super::exported_snapshots::ExportedSnapshots;
+use super::live_sessions::LiveSessions;
 use super::refused_statements::RefusedStatements;
-use super::session_state::{SessionState, TcpEnds};
+use super::session_state::{SessionOwner, SessionState, TcpEnds};
 use super::small_scans::SmallScans;
+use crate::Result;
 use crate::store::LockTable;
 use crate::txn::heat::KeyHeat;
 
@@ -33,20 +35,20 @@ pub struct ServerState {
     pub refused: RefusedStatements,
     /// What the system catalogs say of the versions of the catalog that statements see.
     pub catalog_versions: KnownVersions,
-    /// Live sessions by process id.
-    sessions: Mutex<BTreeMap<i32, Arc<SessionState>>>,
+    /// Those of all databases.
+    sessions: Arc<LiveSessions>,
 }
 
 impl Default for ServerState {
     /// With locks of its own: no store's.
     fn default() -> ServerState {
-        ServerState::new(&Arc::default())
+        ServerState::new(&Arc::default(), Arc::default())
     }
 }
 
 impl ServerState {
-    /// Of a server whose locks stand in this table.
-    pub fn new(locks: &Arc<LockTable>) -> ServerState {
+    /// Of a server whose locks stand in this table, and that has these sessions.
+    pub fn new(locks: &Arc<LockTable>, sessions: Arc<LiveSessions>) -> ServerState {
         ServerState {
             small_scans: SmallScans::default(),
             locks: Arc::new(AdvisoryLocks::new(Arc::clone(locks))),
@@ -56,44 +58,62 @@ impl ServerState {
             heat: Arc::default(),
             refused: RefusedStatements::default(),
             catalog_versions: KnownVersions::default(),
-            sessions: Mutex::default(),
+            sessions,
         }
     }
 
-    /// All sessions, by process id.
+    /// All sessions, of all databases, by process id.
     pub fn sessions(&self) -> Vec<Arc<SessionState>> {
-        self.live().values().cloned().collect()
+        self.sessions.all()
     }
 
-    /// A session.
+    /// A session, of whichever database.
     pub fn get_session(&self, process_id: i32) -> Option<Arc<SessionState>> {
-        self.live().get(&process_id).cloned()
+        self.sessions.get(process_id)
     }
 
-    /// A session begins, which all see until `end_session`.
+    /// The sessions of all databases.
+    pub fn live_sessions(&self) -> &Arc<LiveSessions> {
+        &self.sessions
+    }
+
+    /// A session begins, which all see until `end_session`. `limit`: as [`LiveSessions::begin`]. Errors: as there.
     pub fn begin_session(
         &self,
-        (user, database): (Arc<str>, Arc<str>),
+        owner: SessionOwner,
         process_id: i32,
         client: Option<TcpEnds>,
-    ) -> Arc<SessionState> {
+        limit: Option<usize>,
+    ) -> Result<Arc<SessionState>> {
         let shared = (
             Arc::clone(&self.locks),
             Arc::clone(&self.channels),
             Arc::clone(&self.snapshots),
         );
-        let session = Arc::new(SessionState::new(shared, (user, database), process_id, client));
-        self.live().insert(process_id, Arc::clone(&session));
-        session
+        let session = Arc::new(SessionState::new(shared, owner, process_id, client));
+        match self.sessions.begin(&session, limit) {
+            Ok(()) => Ok(session),
+            Err(error) => {
+                session.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// A session of a test.
+    #[cfg(test)]
+    pub fn begin_test_session(&self) -> Arc<SessionState> {
+        let owner = SessionOwner {
+            user: "test".into(),
+            database: "test".into(),
+            database_id: crate::catalog::FIRST_DATABASE,
+        };
+        self.begin_session(owner, 1, None, None).unwrap()
     }
 
     /// The session is over: its locks are free, and it listens no more.
     pub fn end_session(&self, session: &SessionState) {
         session.end();
-        self.live().remove(&session.process_id);
-    }
-
-    fn live(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<SessionState>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.end(session.process_id);
     }
 }

@@ -17,6 +17,7 @@ use super::relations_in_use::RelationsInUse;
 use super::session_random::SessionRandom;
 use super::session_sequences::SessionSequences;
 use crate::Result;
+use crate::codec::keyspace::DatabaseId;
 
 /// Where the two ends of a client's connection are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub struct TcpEnds {
     pub server: SocketAddr,
 }
 
+/// Who a session belongs to.
+#[derive(Debug, Clone)]
+pub struct SessionOwner {
+    /// Its user.
+    pub user: Arc<str>,
+    /// Its database, by the name that it asked for.
+    pub database: Arc<str>,
+    /// The database's oid.
+    pub database_id: DatabaseId,
+}
+
 /// One session as others see it.
 #[derive(Debug)]
 pub struct SessionState {
@@ -34,8 +46,10 @@ pub struct SessionState {
     pub process_id: i32,
     /// Its user.
     pub user: Arc<str>,
-    /// Its database.
+    /// Its database, by the name that it asked for.
     pub database: Arc<str>,
+    /// The database's oid.
+    pub database_id: DatabaseId,
     /// Where its client is; `None`: the server itself.
     pub client: Option<TcpEnds>,
     /// When it began: microseconds since 1970 UTC, as all times here.
@@ -132,15 +146,21 @@ impl SessionState {
     /// Of a session that begins.
     pub(crate) fn new(
         (all_locks, all_channels, all_snapshots): (Arc<AdvisoryLocks>, Arc<Channels>, Arc<ExportedSnapshots>),
-        (user, database): (Arc<str>, Arc<str>),
+        owner: SessionOwner,
         process_id: i32,
         client: Option<TcpEnds>,
     ) -> SessionState {
+        let SessionOwner {
+            user,
+            database,
+            database_id,
+        } = owner;
         let started_us = now_us();
         SessionState {
             process_id,
             user,
             database,
+            database_id,
             client,
             started_us,
             interrupt: Arc::default(),

@@ -112,6 +112,10 @@ pub struct Settings {
     pub default_isolation: Isolation,
     /// keyspan.key_locks_max.
     pub key_locks_max: usize,
+    /// keyspan.databases_max.
+    pub databases_max: usize,
+    /// keyspan.any_database: names that nobody gave to a database reach the first.
+    pub any_database: bool,
     /// keyspan.advisory_locks_max.
     pub advisory_locks_max: usize,
     /// keyspan.notify_queue_bytes_max.
@@ -485,6 +489,8 @@ impl Settings {
             deadlock_timeout_ms: 0,
             isolation: Isolation::ReadCommitted,
             default_isolation: Isolation::ReadCommitted,
+            databases_max: 0,
+            any_database: false,
             advisory_locks_max: 0,
             key_locks_max: 0,
             notify_queue_bytes_max: 0,

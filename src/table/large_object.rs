@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::rows_request::{PAGE_ROWS_MAX, pages_of_range, remove_range};
-use crate::codec::keyspace::{Keyspace, large_object_pages_range, large_objects_range};
+use crate::codec::keyspace::{DatabaseId, Keyspace, large_object_pages_range, large_objects_range};
 use crate::codec::large_object::{LARGE_OBJECT_BYTES_MAX, LargeObjectRecord, PAGE_BYTES};
 use crate::store::{LockMode, Page, Write};
 use crate::txn::Transaction;
@@ -26,13 +26,13 @@ pub(crate) async fn create_large_object(txn: &Transaction, oid: u32) -> Result<b
 pub(crate) async fn remove_large_object(txn: &Transaction, oid: u32) -> Result<()> {
     let Locked { view, .. } = locked(txn, oid).await?;
     remove_pages(&view, oid, 0).await?;
-    let key = Keyspace::LargeObject { oid }.encode();
+    let key = object_key(txn, oid);
     txn.write(Write::Delete { key }, None)
 }
 
 /// What is stored of an object beside its bytes, if there is one.
 pub(crate) async fn large_object(txn: &Transaction, oid: u32) -> Result<Option<LargeObjectRecord>> {
-    let stored = txn.get_many(&[Keyspace::LargeObject { oid }.encode()]).await?;
+    let stored = txn.get_many(&[object_key(txn, oid)]).await?;
     stored.get(0).map(LargeObjectRecord::decode).transpose()
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn read_large_object(
     let mut at = offset;
     while at < end {
         let pages = PageRun::of(at, end);
-        let stored = txn.get_many(&pages.keys(oid)).await?;
+        let stored = txn.get_many(&pages.keys(txn.database(), oid)).await?;
         for (page, (from, to)) in pages.parts() {
             let found = stored.get(pages.place(page)).unwrap_or(&[]);
             let part = found.get(from..to.min(found.len()).max(from)).unwrap_or(&[]);
@@ -75,7 +75,7 @@ pub(crate) async fn write_large_object(txn: &Transaction, oid: u32, offset: u64,
     let mut at = offset;
     while at < end {
         let pages = PageRun::of(at, end);
-        let keys = pages.keys(oid);
+        let keys = pages.keys(txn.database(), oid);
         let stored = view.get_many(&keys).await?;
         for (page, (from, to)) in pages.parts() {
             let place = pages.place(page);
@@ -108,7 +108,13 @@ pub(crate) async fn truncate_large_object(txn: &Transaction, oid: u32, length: u
     if length < record.length {
         let (last, kept) = (page_of(length), length % PAGE_BYTES);
         remove_pages(&view, oid, last + u32::from(kept > 0)).await?;
-        let key = Keyspace::LargeObjectPage { oid, page: last }.encode();
+        let database = txn.database();
+        let key = Keyspace::LargeObjectPage {
+            database,
+            oid,
+            page: last,
+        }
+        .encode();
         let stored = view.get_many(std::slice::from_ref(&key)).await?;
         if let Some(value) = stored.get(0).filter(|_| kept > 0) {
             let kept = usize::try_from(kept).unwrap_or(0).min(value.len());
@@ -122,7 +128,7 @@ pub(crate) async fn truncate_large_object(txn: &Transaction, oid: u32, length: u
 /// Every object with its record, by rising oid. Errors: the store's.
 pub(crate) async fn large_objects(txn: &Transaction) -> Result<BTreeMap<u32, LargeObjectRecord>> {
     let mut objects = BTreeMap::new();
-    let mut scan = txn.scan(pages_of_range(large_objects_range()));
+    let mut scan = txn.scan(pages_of_range(large_objects_range(txn.database())));
     let mut page = Page::new();
     loop {
         scan.next_page(&mut page).await?;
@@ -130,7 +136,7 @@ pub(crate) async fn large_objects(txn: &Transaction) -> Result<BTreeMap<u32, Lar
             return Ok(objects);
         }
         for (key, value) in page.iter() {
-            if let Keyspace::LargeObject { oid } = Keyspace::decode(key)? {
+            if let Keyspace::LargeObject { oid, .. } = Keyspace::decode(key)? {
                 objects.insert(oid, LargeObjectRecord::decode(value)?);
             }
         }
@@ -147,7 +153,7 @@ struct Locked {
 /// The object as it is now, locked, if there is one. Errors: `Conflict` where the transaction keeps its snapshot and another has changed
 /// the object since; those of waiting for a lock.
 async fn lock(txn: &Transaction, oid: u32) -> Result<Option<Locked>> {
-    let key = [Keyspace::LargeObject { oid }.encode()];
+    let key = [object_key(txn, oid)];
     if txn.keeps_snapshot() {
         txn.lock(&key, LockMode::Change).await?;
     } else {
@@ -171,15 +177,21 @@ pub(crate) fn missing_large_object(oid: impl std::fmt::Display) -> Error {
     }
 }
 
+/// The key of an object's record.
+fn object_key(txn: &Transaction, oid: u32) -> Vec<u8> {
+    let database = txn.database();
+    Keyspace::LargeObject { database, oid }.encode()
+}
+
 fn put_record(txn: &Transaction, oid: u32, record: &LargeObjectRecord) -> Result<()> {
-    let key = Keyspace::LargeObject { oid }.encode();
+    let key = object_key(txn, oid);
     let value = record.encode();
     txn.write(Write::Put { key, value }, None)
 }
 
 /// Removes the pages from one on.
 async fn remove_pages(txn: &Transaction, oid: u32, from: u32) -> Result<()> {
-    let range = large_object_pages_range(Some((oid, from)));
+    let range = large_object_pages_range(txn.database(), Some((oid, from)));
     remove_range(txn, range, PAGE_ROWS_MAX).await
 }
 
@@ -222,10 +234,10 @@ impl PageRun {
         self.start / PAGE_BYTES..self.end.div_ceil(PAGE_BYTES)
     }
 
-    fn keys(self, oid: u32) -> Vec<Vec<u8>> {
+    fn keys(self, database: DatabaseId, oid: u32) -> Vec<Vec<u8>> {
         let key = |page: u64| {
             let page = page_of(page * PAGE_BYTES);
-            Keyspace::LargeObjectPage { oid, page }.encode()
+            Keyspace::LargeObjectPage { database, oid, page }.encode()
         };
         self.pages().map(key).collect()
     }

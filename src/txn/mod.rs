@@ -28,11 +28,14 @@
 //! 7. No read sees a row that is over at the statement's time, by the rules of the catalog that it has loaded (`visibility`): this is the one
 //!    place where that is judged.
 
+mod beside;
 mod buffer;
 mod change_log;
 mod commit_dependency;
+mod database_store;
 pub mod heat;
 mod locking;
+mod options;
 mod over;
 mod read_as;
 mod reads;
@@ -52,17 +55,19 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::codec::keyspace::DatabaseId;
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, ServerMemory, Snapshot, Store, Values,
-    Write, WriteWatch,
+    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, Snapshot, Store, Values, Write, WriteWatch,
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
 use change_log::{ChangeLogs, put_logged};
 pub use commit_dependency::{CommitDependency, DurabilityBarrier};
+pub use database_store::DatabaseStore;
 use heat::{HeatView, KeyHeat, ScanHeat};
 use locking::ReleasedAtEnd;
 pub use locking::{LockedRows, LockedValues};
+pub use options::TransactionOptions;
 use reads::ReadSet;
 pub use reads::is_data;
 pub use scan::TransactionScan;
@@ -124,32 +129,6 @@ struct Whole {
 struct Reads {
     set: Mutex<ReadSet>,
     watch: Arc<dyn WriteWatch>,
-}
-
-/// What a transaction begins with.
-#[derive(Debug, Clone, Default)]
-pub struct TransactionOptions {
-    /// Bounds the buffered writes (54000 `LimitExceeded` above it).
-    pub bytes_max: usize,
-    /// What it writes and locks is taken from what all statements and transactions may hold together (53200 when there is
-    /// none), until the commit is done or it is dropped. `None`: nothing counts it.
-    pub memory: Option<Arc<ServerMemory>>,
-    /// The process id of its session, as others see who holds locks; 0: none.
-    pub session: i32,
-    /// It changes nothing that anybody reads: see [`Batch::unseen`].
-    pub is_unseen: bool,
-    /// All its statements read the snapshot that it begins with (REPEATABLE READ).
-    pub keeps_snapshot: bool,
-    /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
-    pub is_serializable: bool,
-    /// Counts what it reads and writes.
-    pub heat: Option<Arc<KeyHeat>>,
-    /// Where it gets its number from.
-    pub numbers: Arc<TransactionNumbers>,
-    /// What its session rests on.
-    pub dependency: CommitDependency,
-    /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
-    pub snapshot: Option<SharedSnapshot>,
 }
 
 /// Marks a place in a transaction's writes and locks to roll back to.
@@ -273,6 +252,19 @@ impl Transaction {
     /// The snapshots that the process took before its: one of a higher number was taken later, and most often sees more.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// The database in whose catalog it reads and writes.
+    pub fn database(&self) -> DatabaseId {
+        self.whole.options.database
+    }
+
+    /// Where other transactions of its database begin.
+    pub fn database_store(&self) -> DatabaseStore {
+        DatabaseStore {
+            store: Arc::clone(&self.whole.store),
+            database: self.database(),
+        }
     }
 
     /// Whether all its statements read one snapshot.

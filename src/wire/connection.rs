@@ -131,7 +131,10 @@ async fn open_session(startup: &Startup, client: Option<TcpEnds>, listening: &Li
         process_id: listening.next_process_id(),
         client,
     };
-    Session::new(listening.instance.clone(), identity, &startup.settings).await
+    listening
+        .databases
+        .open_session(identity, &startup.settings)
+        .await
 }
 
 /// Sends the error that ends a connection, and waits a little for the client to read it: a socket closed with unread
@@ -420,7 +423,7 @@ mod tests {
 
     use super::super::descriptors::ConnectionLimits;
     use super::*;
-    use crate::session::Instance;
+    use crate::session::{Databases, Instance};
     use crate::store::StoreOptions;
     use crate::store::memory::MemoryEngine;
     use crate::store::mvcc::MvccStore;
@@ -438,7 +441,10 @@ mod tests {
             let store =
                 MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap();
             let instance = Arc::new(Instance::new(Arc::new(store), Settings::default()));
-            let listening = Arc::new(Listening::new(instance, ConnectionLimits::from_system(2)));
+            let listening = Arc::new(Listening::new(
+                Databases::untended(instance),
+                ConnectionLimits::from_system(2),
+            ));
             let place = listening.startups.enter();
             let (stream, theirs) = tokio::io::duplex(16);
             let served = tokio::spawn(serve(tokio::io::split(theirs), None, listening, place));

@@ -12,7 +12,7 @@ use super::cancel::Sessions;
 use super::connection_threads::ConnectionThreads;
 use super::descriptors::ConnectionLimits;
 use super::startups::Startups;
-use crate::session::Instance;
+use crate::session::Databases;
 
 /// How long statements in flight may go on when the server ends.
 const GRACE_TIME: Duration = Duration::from_secs(2);
@@ -22,7 +22,7 @@ const END_TIME_MAX: Duration = Duration::from_secs(10);
 /// What every connection of a server shares.
 #[derive(Debug)]
 pub(super) struct Listening {
-    pub(super) instance: Arc<Instance>,
+    pub(super) databases: Arc<Databases>,
     pub(super) sessions: Arc<Sessions>,
     /// One for each session that may be.
     pub(super) places: Arc<Semaphore>,
@@ -37,9 +37,9 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    pub(super) fn new(instance: Arc<Instance>, limits: ConnectionLimits) -> Listening {
+    pub(super) fn new(databases: Arc<Databases>, limits: ConnectionLimits) -> Listening {
         Listening {
-            instance,
+            databases,
             sessions: Arc::default(),
             places: Arc::new(Semaphore::new(limits.sessions)),
             ending: CancellationToken::new(),

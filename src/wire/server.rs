@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::descriptors::ConnectionLimits;
 use super::listener;
 use super::listening::Listening;
-use crate::session::{Identity, Instance, Reply, Session};
+use crate::session::{Databases, Identity, Instance, Reply};
 use crate::store::{
     Capabilities, ServerMemory, StoreKind, StoreOptions, default_statements_bytes, open_store,
 };
@@ -115,10 +115,7 @@ pub struct Server {
     local_addr: SocketAddr,
     listening: Arc<Listening>,
     accepting: JoinHandle<()>,
-    reclaiming: JoinHandle<()>,
-    building: JoinHandle<()>,
-    removing: JoinHandle<()>,
-    tending: JoinHandle<()>,
+    emptying: JoinHandle<()>,
 }
 
 impl Server {
@@ -163,26 +160,15 @@ impl Server {
         }
         let settings = Instance::with_altered_settings(&store, settings).await?;
         require_within(&settings, store.capabilities())?;
-        let instance = Arc::new(Instance::new(store, settings));
-        instance.undo_unfinished().await;
-        instance.drop_left_temporary().await;
-        instance.make_missing_sequences().await?;
-        instance.shorten_long_names().await?;
-        instance.resume_clock().await?;
-        let reclaiming = tokio::spawn(instance.clone().reclaim());
-        let building = tokio::spawn(instance.clone().build_indexes());
-        let removing = tokio::spawn(instance.clone().remove_over());
-        let tending = tokio::spawn(instance.clone().tend_regions());
-        let listening = Arc::new(Listening::new(instance, limits));
+        let databases = Databases::begin(Arc::new(Instance::new(store, settings))).await?;
+        let emptying = tokio::spawn(Arc::clone(&databases).empty_dropped());
+        let listening = Arc::new(Listening::new(databases, limits));
         let accepting = tokio::spawn(listener::accept(Arc::clone(&listening), listener));
         Ok(Server {
             local_addr,
             listening,
             accepting,
-            reclaiming,
-            building,
-            removing,
-            tending,
+            emptying,
         })
     }
 
@@ -194,7 +180,7 @@ impl Server {
     /// Resolves when the store has failed: nothing can be committed any more, and what is in memory may be ahead of what
     /// is on disk. The process is to end at once, without `shutdown`; the next start recovers.
     pub fn failed(&self) -> BoxFuture<'static, Error> {
-        self.listening.instance.store().failed()
+        self.listening.databases.first().store().failed()
     }
 
     /// Runs a script when `table` does not exist, all of it in one transaction, and answers whether it did. Errors: the script's.
@@ -205,7 +191,7 @@ impl Server {
             process_id: 0,
             client: None,
         };
-        let mut session = Session::new(self.listening.instance.clone(), identity, &[]).await?;
+        let mut session = self.listening.databases.open_session(identity, &[]).await?;
         if session.has_relation(table).await? {
             return Ok(false);
         }
@@ -230,17 +216,12 @@ impl Server {
     /// waited for, the store closed. Errors: the store's.
     pub async fn shutdown(self) -> Result<()> {
         self.listening.end().await;
-        self.reclaiming.abort();
-        self.building.abort();
-        self.removing.abort();
-        self.tending.abort();
+        self.emptying.abort();
         // The tasks end by themselves or by the abort; there is nothing to learn from how.
         let _ = self.accepting.await;
-        let _ = self.reclaiming.await;
-        let _ = self.building.await;
-        let _ = self.removing.await;
-        let _ = self.tending.await;
-        self.listening.instance.store().close().await
+        let _ = self.emptying.await;
+        self.listening.databases.end().await;
+        self.listening.databases.first().store().close().await
     }
 }
 

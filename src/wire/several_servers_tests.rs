@@ -11,7 +11,7 @@ use tokio_postgres::{Client, NoTls};
 use super::connection::serve;
 use super::descriptors::ConnectionLimits;
 use super::listening::Listening;
-use crate::session::Instance;
+use crate::session::{Databases, Instance};
 use crate::store::behind_a_network::Handle;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
@@ -29,7 +29,10 @@ fn two_servers(unknown_of: u64) -> [Arc<Listening>; 2] {
     [(); 2].map(|()| {
         let handle = Arc::new(Handle::new(&store, unknown_of));
         let instance = Arc::new(Instance::new(handle, Settings::default()));
-        Arc::new(Listening::new(instance, ConnectionLimits::from_system(16)))
+        Arc::new(Listening::new(
+            Databases::untended(instance),
+            ConnectionLimits::from_system(16),
+        ))
     })
 }
 
@@ -88,14 +91,17 @@ async fn what_is_acknowledged_is_there_and_what_is_unknown_is_whole() {
         ))
         .await
         .unwrap();
-    let store = Arc::clone(servers[0].instance.store());
+    let store = Arc::clone(servers[0].databases.first().store());
     // Servers that learn of some commits nothing.
     let servers = [7, 11].map(|unknown_of| {
         let instance = Arc::new(Instance::new(
             Arc::new(Handle::new(&store, unknown_of)),
             Settings::default(),
         ));
-        Arc::new(Listening::new(instance, ConnectionLimits::from_system(16)))
+        Arc::new(Listening::new(
+            Databases::untended(instance),
+            ConnectionLimits::from_system(16),
+        ))
     });
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {

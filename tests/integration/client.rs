@@ -216,7 +216,12 @@ impl TextClient {
         let mut columns = None;
         let mut error: Option<ServerError> = None;
         loop {
-            match self.message().await? {
+            let message = match self.message().await {
+                Ok(message) => message,
+                // What ends the connection is told before it ends.
+                Err(broken) => return Err(error.unwrap_or_else(|| broken.into())),
+            };
+            match message {
                 Message::RowDescription(body) => {
                     let fields: Vec<(String, u32)> = body
                         .fields()
@@ -246,12 +251,6 @@ impl TextClient {
                 | Message::NoData
                 | Message::EmptyQueryResponse => {}
                 _ => return Err(io::Error::other("a message that this client does not expect").into()),
-            }
-            // The server ends a connection it refuses after the error, without ReadyForQuery.
-            if let Some(fatal) =
-                error.take_if(|error| error.sqlstate.starts_with("28") || error.sqlstate == "3D000")
-            {
-                return Err(fatal);
             }
         }
     }

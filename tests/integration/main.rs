@@ -16,6 +16,7 @@ mod clients;
 mod command_line;
 mod copy;
 mod data_format;
+mod databases;
 mod definitions;
 mod durability;
 mod dynamic_columns;

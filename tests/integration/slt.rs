@@ -19,6 +19,7 @@ use futures::{StreamExt, stream};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Record, Runner};
 
 use crate::client::{CONNECTION_FAILURE, Protocol, ServerError, Target, TextClient};
+use crate::databases;
 use crate::made_again;
 use crate::postgresql::{self, Database};
 use crate::server::TestServer;
@@ -299,9 +300,23 @@ async fn scripts_on_sled_simple() {
     run_on_keyspan(own_scripts(), "sled", Protocol::Simple, setup).await;
 }
 
+/// In a database that is made for each, and leaves nothing when it is dropped.
 #[tokio::test(flavor = "multi_thread")]
-async fn scripts_on_sled_extended() {
-    run_on_keyspan(own_scripts(), "sled", Protocol::Extended, &[]).await;
+async fn scripts_on_sled_extended_in_a_database_of_their_own() {
+    let outcomes = stream::iter(own_scripts())
+        .map(|path| async move {
+            let server = TestServer::start("sled").await;
+            let target = server.target();
+            databases::create(&server, &target.database).await;
+            let labels = ["keyspan", "extended", "sled"];
+            let outcome = run_script(&path, &target, Protocol::Extended, &labels, &[]).await;
+            databases::drop_without_trace(server, &target.database).await;
+            (path, outcome)
+        })
+        .buffer_unordered(SCRIPTS_AT_ONCE)
+        .collect::<Vec<_>>()
+        .await;
+    report(outcomes);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::records::{Counter, Records, key_name};
+use super::records::{Counter, Records, Stored, key_name};
 use super::{FaultKind, Faults, hex};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef, TrashedBy,
-    TrashedSequence,
+    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef, TableDef,
+    TrashedBy, TrashedSequence, UserTypes,
 };
 use crate::codec::key::check_key_type;
-use crate::codec::keyspace::{IndexId, Keyspace, TableId};
+use crate::codec::keyspace::{DatabaseId, IndexId, Keyspace, SchemaKey, TableId};
 use crate::codec::row::ColumnId;
 
 /// Adds a fault for everything that contradicts something else.
@@ -87,22 +87,26 @@ fn compare_numbers(records: &Records, faults: &mut Faults) {
 /// Records stand under their own names and ids; names are taken once, in schemas that exist.
 fn compare_names(records: &Records, faults: &mut Faults) {
     for stored in &records.schemas {
-        if schema_key(&stored.def.name) != stored.key {
+        if schema_key(stored) != stored.key {
             let reason = format!("its record is that of schema \"{}\"", stored.def.name);
             faults.add(FaultKind::Record, None, &stored.key, reason);
         }
     }
-    let mut taken: HashMap<(&str, &str), String> = HashMap::new();
+    let mut taken: HashMap<(DatabaseId, &str, &str), String> = HashMap::new();
     for stored in &records.relations {
-        let relation = relation_name(&stored.def);
+        let (relation, database) = (relation_name(&stored.def), stored.database);
         let mut fault = |reason: String| faults.add(FaultKind::Record, Some(&relation), &stored.key, reason);
         let id = stored.def.id();
         if stored.key_id != id || stored.head_id != id {
             fault(format!("its record is that of relation {id}"));
         }
         let schema = stored.def.schema();
-        let is_known = BUILTIN_SCHEMAS.iter().any(|(name, _)| *name == schema)
-            || records.schemas.iter().any(|known| known.def.name == schema);
+        if !records.has_database(database) {
+            fault(format!("its database {database} does not exist"));
+        }
+        let is_it = |known: &Stored<SchemaDef>| known.database == database && known.def.name == schema;
+        let is_known =
+            BUILTIN_SCHEMAS.iter().any(|(name, _)| *name == schema) || records.schemas.iter().any(is_it);
         if !is_known {
             fault(format!("its schema \"{schema}\" does not exist"));
         }
@@ -113,7 +117,7 @@ fn compare_names(records: &Records, faults: &mut Faults) {
             .flat_map(|table| table.all_indexes());
         let names = std::iter::once(stored.def.name()).chain(indexes.map(|index| index.name.as_str()));
         for name in names {
-            if let Some(other) = taken.insert((schema, name), relation.clone()) {
+            if let Some(other) = taken.insert((database, schema, name), relation.clone()) {
                 fault(format!("its name \"{name}\" is also one of \"{other}\""));
             }
         }
@@ -141,7 +145,13 @@ fn compare_oids(records: &Records, faults: &mut Faults) {
         }
     };
     for stored in &records.schemas {
-        take(stored.def.oid, schema_key(&stored.def.name), faults);
+        // Schemas that every database has share their oids.
+        if !BUILTIN_SCHEMAS.iter().any(|(_, oid)| *oid == stored.def.oid) {
+            take(stored.def.oid, schema_key(stored), faults);
+        }
+    }
+    for database in records.databases.values() {
+        take(database.oid, format!("database \"{}\"", database.name), faults);
     }
     for stored in &records.relations {
         let name = relation_name(&stored.def);
@@ -166,24 +176,30 @@ fn compare_given(records: &Records, faults: &mut Faults) {
     if !records.unreadable.is_empty() {
         return;
     }
-    let mut names: HashSet<(&str, &str, u32)> = HashSet::new();
+    let mut names: HashSet<(DatabaseId, &str, &str, u32)> = HashSet::new();
     let mut oids: HashSet<u32> = BUILTIN_SCHEMAS.iter().map(|(_, oid)| *oid).collect();
     oids.extend(records.schemas.iter().map(|stored| stored.def.oid));
-    oids.extend(records.types.iter().map(|ty| ty.oid));
+    let types = records.types.values().flat_map(UserTypes::iter);
+    oids.extend(types.map(|ty| ty.oid));
     oids.extend(&records.routines);
     for stored in &records.relations {
         let (schema, oid) = (stored.def.schema(), stored.def.oid());
         oids.insert(oid);
-        names.insert((schema, stored.def.name(), oid));
+        let database = stored.database;
+        names.insert((database, schema, stored.def.name(), oid));
         let indexes = stored
             .def
             .get_table()
             .into_iter()
             .flat_map(|table| table.all_indexes());
-        names.extend(indexes.map(|index| (schema, index.name.as_str(), index.oid)));
+        names.extend(indexes.map(|index| (database, schema, index.name.as_str(), index.oid)));
     }
-    for (schema, name, oid) in &records.names {
-        if !names.contains(&(schema.as_str(), name.as_str(), *oid)) {
+    for ((database, schema), name, oid) in &records.names {
+        if !names.contains(&(*database, schema.as_str(), name.as_str(), *oid)) {
+            let schema = SchemaKey {
+                database: *database,
+                name: schema,
+            };
             let key = key_name(&Keyspace::Name { schema, name });
             let reason = format!("nothing with oid {oid} has it");
             faults.add(FaultKind::Record, None, key, reason);
@@ -401,7 +417,7 @@ fn wanted_counters(records: &Records) -> Vec<(Counter, String)> {
             Relation::View(_) => {}
         }
     }
-    for trashed in &records.trash {
+    for (_, trashed) in &records.trash {
         let name = format!("{}.{}", trashed.schema, trashed.name);
         let table = trashed.id;
         if trashed.has_row_ids() {
@@ -440,7 +456,7 @@ fn compare_rekeyed(table: &TableDef, records: &Records, faults: &mut Faults) {
 
 /// What is in the trash is nobody else's, and is not to be removed.
 fn compare_trash(records: &Records, faults: &mut Faults) {
-    for trashed in &records.trash {
+    for (database, trashed) in &records.trash {
         let id = trashed.id;
         let mut fault = |reason: &str| {
             let name = format!("{}.{}", trashed.schema, trashed.name);
@@ -456,7 +472,10 @@ fn compare_trash(records: &Records, faults: &mut Faults) {
         if records.dropped.iter().any(|(table, _)| *table == id) {
             fault("it is kept, and would be removed");
         }
-        if trashed.table(&records.types).is_ok_and(|table| table.id != id) {
+        if trashed
+            .table(&records.types_of(*database))
+            .is_ok_and(|table| table.id != id)
+        {
             fault("its record is that of another table");
         }
     }
@@ -494,6 +513,10 @@ fn relation_key(id: TableId) -> String {
     key_name(&Keyspace::Relation { id })
 }
 
-fn schema_key(name: &str) -> String {
-    key_name(&Keyspace::Schema { name })
+fn schema_key(stored: &Stored<SchemaDef>) -> String {
+    let schema = SchemaKey {
+        database: stored.database,
+        name: &stored.def.name,
+    };
+    key_name(&Keyspace::Schema { schema })
 }

@@ -5,7 +5,7 @@
 //!
 //! 1. The catalog's version and the next number stand there once there is any relation or schema; every id and oid is
 //!    below the next number.
-//! 2. A record stands under its own name or id. Names of relations and indexes are unique within their schema, which
+//! 2. A record stands under its own name or id. Names of relations and indexes are unique within their database and schema, which
 //!    exists; oids are unique. A `Name` is that of the relation or index whose oid it holds.
 //! 3. A table's columns, indexes and their ids are unique and below the table's next ones; keys name columns that exist
 //!    and whose types may stand in keys; the primary key is index 0.
@@ -16,6 +16,7 @@
 //! 7. A table in the trash is under an id of its own, and so is what its record holds.
 //! 8. Regions are of a table that exists, in order, and begin with fields of its key.
 //! 9. A page of a large object is of one that exists, and stands within its length.
+//! 10. A relation is in a database that exists, or that was dropped and is not empty yet.
 
 mod agreement;
 mod faults;
@@ -49,10 +50,23 @@ pub struct CheckedCatalog {
     pub next_row_ids: BTreeMap<TableId, i64>,
     /// How many rows tables have, as the store counts them.
     pub row_counts: BTreeMap<TableId, u64>,
+    /// The databases of the tables that are not in the first, by the tables' ids.
+    pub databases: BTreeMap<TableId, String>,
     /// How many views there are.
     pub views: usize,
     /// How many schemas have a record.
     pub schemas: usize,
+}
+
+impl CheckedCatalog {
+    /// What reports call a table.
+    pub fn name_of(&self, table: &TableDef) -> String {
+        let name = format!("{}.{}", table.schema, table.name);
+        match self.databases.get(&table.id) {
+            Some(database) => format!("{database}.{name}"),
+            None => name,
+        }
+    }
 }
 
 /// Reads every record of the system in the snapshot and compares them. Errors: what ends the check, such as `Io`;
@@ -72,15 +86,21 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
             Relation::Table(_) => unreadable.push(stored.key_id),
         }
     }
-    for trashed in &records.trash {
+    for (database, trashed) in &records.trash {
         // One of a type that is gone cannot be read; its keys are its own nevertheless.
-        match trashed.table(&records.types) {
+        match trashed.table(&records.types_of(*database)) {
             Ok(table) if agreement::has_readable_keys(&table) => tables.push(Arc::new(table)),
             _ => unreadable.push(trashed.id),
         }
     }
     tables.sort_by_key(|table| table.id);
+    let relations = records.relations.iter();
+    let relations = relations.map(|stored| (stored.database, stored.key_id));
+    let trash = records.trash.iter();
+    let ids = relations.chain(trash.map(|(database, trashed)| (*database, trashed.id)));
+    let databases = ids.filter_map(|(database, id)| Some((id, records.database_name(database)?)));
     Ok(CheckedCatalog {
+        databases: databases.collect(),
         views,
         tables,
         unreadable,

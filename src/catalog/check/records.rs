@@ -7,10 +7,13 @@ use std::sync::Arc;
 use super::{FaultKind, Faults, Walk, hex};
 use crate::catalog::dynamic_column::{self, StoredColumns};
 use crate::catalog::{
-    Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, extension, record, region,
-    routine_record, trash, type_record,
+    DatabaseDef, Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, database, extension,
+    record, region, routine_record, trash, type_record,
 };
-use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
+use crate::codec::keyspace::{
+    DatabaseId, ENTRY_PREFIX_BYTES, FIRST_DATABASE, IndexId, Keyspace, SchemaKey, TableId, table_range,
+    types_range,
+};
 use crate::codec::large_object::LargeObjectRecord;
 use crate::codec::row::ColumnId;
 use crate::store::{Page, Snapshot};
@@ -31,19 +34,23 @@ pub(super) struct Records {
     pub(super) counters: Vec<Counter>,
     pub(super) dropped: Vec<(TableId, IndexId)>,
     /// The tables in the trash.
-    pub(super) trash: Vec<TrashedTable>,
-    /// The types that users made.
-    pub(super) types: UserTypes,
+    pub(super) trash: Vec<(DatabaseId, TrashedTable)>,
+    /// The databases that were made, by oid.
+    pub(super) databases: BTreeMap<DatabaseId, DatabaseDef>,
+    /// Databases that were dropped, of which objects may be left.
+    pub(super) dropped_databases: Vec<DatabaseId>,
+    /// The types that users made, by database.
+    pub(super) types: BTreeMap<DatabaseId, UserTypes>,
     /// The oids of the functions that users made.
     pub(super) routines: Vec<u32>,
     /// Relations whose records do not decode.
     pub(super) unreadable: Vec<TableId>,
-    /// Names with the schemas that they are in, and the oids of whose they are.
-    pub(super) names: Vec<(String, String, u32)>,
+    /// Names with the databases and schemas that they are in, and the oids of whose they are.
+    pub(super) names: Vec<((DatabaseId, String), String, u32)>,
     /// The oids of what something was made to depend on.
     pub(super) depended_on: Vec<u32>,
-    /// The large objects, by oid, whose records stand before their pages.
-    large_objects: BTreeMap<u32, LargeObjectRecord>,
+    /// The large objects, by database and oid, whose records stand before their pages.
+    large_objects: BTreeMap<(DatabaseId, u32), LargeObjectRecord>,
     /// Where tables are split.
     pub(super) regions: Vec<TableRegions>,
     /// The numbers of tables' rows.
@@ -54,6 +61,8 @@ pub(super) struct Records {
 #[derive(Debug)]
 pub(super) struct Stored<T> {
     pub(super) def: T,
+    /// The database before the definition.
+    pub(super) database: DatabaseId,
     /// The id before the definition (0 for a schema).
     pub(super) head_id: TableId,
     /// The id in its key (0 for a schema).
@@ -128,11 +137,41 @@ impl Records {
             }
             read.extend(page.iter().map(|(_, value)| value.to_vec()));
         }
-        match type_record::decode_all(read.iter().map(Vec::as_slice), &UserTypes::default()) {
-            Ok(types) => self.types = types,
-            Err(error) => faults.add(FaultKind::Record, None, "types".to_string(), error.to_string()),
+        let mut by_database: BTreeMap<DatabaseId, Vec<&[u8]>> = BTreeMap::new();
+        for value in &read {
+            match record::database_of(value) {
+                Ok(database) => by_database.entry(database).or_default().push(value),
+                Err(error) => faults.add(FaultKind::Record, None, "types".to_string(), error.to_string()),
+            }
+        }
+        for (database, records) in by_database {
+            match type_record::decode_all(records.into_iter(), &UserTypes::default()) {
+                Ok(types) => {
+                    self.types.insert(database, types);
+                }
+                Err(error) => faults.add(FaultKind::Record, None, "types".to_string(), error.to_string()),
+            }
         }
         Ok(())
+    }
+
+    /// The types that users made in a database.
+    pub(super) fn types_of(&self, database: DatabaseId) -> UserTypes {
+        self.types.get(&database).cloned().unwrap_or_default()
+    }
+
+    /// What a database is called; `None`: it is the first.
+    pub(super) fn database_name(&self, database: DatabaseId) -> Option<String> {
+        let known = self.databases.get(&database).map(|known| known.name.clone());
+        let unknown = || format!("database {database}");
+        (database != FIRST_DATABASE).then(|| known.unwrap_or_else(unknown))
+    }
+
+    /// Whether a database is there, or was and is still to be emptied.
+    pub(super) fn has_database(&self, database: DatabaseId) -> bool {
+        database == FIRST_DATABASE
+            || self.databases.contains_key(&database)
+            || self.dropped_databases.contains(&database)
     }
 
     /// The tables among the relations.
@@ -157,15 +196,16 @@ impl Records {
     /// Whether a type's record, or its name, is of the type that its key says.
     fn check_type(&self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
-            Keyspace::Type { oid } => {
+            Keyspace::Type { database, oid } => {
                 let found = type_record::oid_of(value)?;
-                if found != oid {
+                if found != oid || record::database_of(value)? != database {
                     return Err(damaged(format!("it is that of type {found}")));
                 }
             }
             Keyspace::TypeName { schema, name } => {
                 let oid = u32::from_be_bytes(fixed(value)?);
-                let named = self.types.get(schema, name);
+                let types = self.types_of(schema.database);
+                let named = types.get(schema.name, name);
                 if named.is_none_or(|named| named.oid != oid) {
                     return Err(damaged(format!("no type {oid} has this name")));
                 }
@@ -205,21 +245,35 @@ impl Records {
     fn take_routine(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Routine { oid } => {
-                let found = routine_record::decode(value, &self.types)?.oid;
+                let types = self.types_of(record::database_of(value)?);
+                let found = routine_record::decode(value, &types)?.oid;
                 if found != oid {
                     return Err(damaged(format!("it is that of function {found}")));
                 }
                 self.routines.push(oid);
             }
             Keyspace::RoutineName { .. } => fixed::<4>(value).map(drop)?,
-            Keyspace::Extension { name } => {
+            Keyspace::Extension { database, name } => {
                 let found = extension::decode(value)?.name;
-                if found != name {
+                if found != name || record::database_of(value)? != database {
                     return Err(damaged(format!("it is that of {found}")));
                 }
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn take_relation(&mut self, kind: &Keyspace<'_>, id: TableId, value: &[u8]) -> Result<()> {
+        let database = record::database_of(value)?;
+        let types = self.types_of(database);
+        self.relations.push(Stored {
+            def: record::decode_relation(value, &HashMap::new(), &types)?,
+            database,
+            head_id: record::id_of(value)?,
+            key_id: id,
+            key: key_name(kind),
+        });
         Ok(())
     }
 
@@ -237,12 +291,21 @@ impl Records {
         if trashed.id != id {
             return Err(damaged(format!("it is that of table {}", trashed.id)));
         }
-        self.trash.push(trashed);
+        self.trash.push((record::database_of(value)?, trashed));
         Ok(())
     }
 
-    fn check_page(&self, (oid, page): (u32, u32), value: &[u8]) -> Result<()> {
-        match self.large_objects.get(&oid) {
+    fn take_database(&mut self, name: &str, value: &[u8]) -> Result<()> {
+        let database = database::decode(value)?;
+        if database.name != name {
+            return Err(damaged(format!("it is that of database \"{}\"", database.name)));
+        }
+        self.databases.insert(database.oid, database);
+        Ok(())
+    }
+
+    fn check_page(&self, object: (DatabaseId, u32), page: u32, value: &[u8]) -> Result<()> {
+        match self.large_objects.get(&object) {
             Some(object) => object.check_page(page, value.len()),
             None => Err(damaged("there is no such object".to_string())),
         }
@@ -254,28 +317,21 @@ impl Records {
             Keyspace::CatalogVersion => self.version = Some(u64::from_be_bytes(fixed(value)?)),
             Keyspace::CatalogPart { .. } | Keyspace::Clock => fixed::<8>(value).map(drop)?,
             Keyspace::NextTableId => self.next_id = Some(TableId::from_be_bytes(fixed(value)?)),
-            Keyspace::Schema { .. } => {
-                let head_id = record::id_of(value)?;
-                self.schemas.push(Stored {
-                    def: record::decode_schema(value)?,
-                    head_id,
-                    key_id: 0,
-                    key: key_name(kind),
-                });
-            }
-            Keyspace::Relation { id } => {
-                let head_id = record::id_of(value)?;
-                self.relations.push(Stored {
-                    def: record::decode_relation(value, &HashMap::new(), &self.types)?,
-                    head_id,
-                    key_id: id,
-                    key: key_name(kind),
-                });
-            }
+            Keyspace::Database { name } => self.take_database(name, value)?,
+            Keyspace::DroppedDatabase { database } => self.dropped_databases.push(database),
+            Keyspace::Schema { .. } => self.schemas.push(Stored {
+                database: record::database_of(value)?,
+                def: record::decode_schema(value)?,
+                head_id: record::id_of(value)?,
+                key_id: 0,
+                key: key_name(kind),
+            }),
+            Keyspace::Relation { id } => self.take_relation(kind, id, value)?,
             Keyspace::Settings { of } => check_settings(of, value)?,
             Keyspace::Regions { oid } => self.take_regions(oid, value)?,
             Keyspace::DynamicColumn { table, column } => {
-                let column = dynamic_column::decode((table, column), value, &self.types)?;
+                let types = self.types_of(record::database_of(value)?);
+                let column = dynamic_column::decode((table, column), value, &types)?;
                 self.columns.entry(table).or_default().push(column);
             }
             Keyspace::Dropped { table, index } => {
@@ -285,10 +341,13 @@ impl Records {
                 self.dropped.push((table, index));
             }
             Keyspace::Trash { id } => self.take_trash(id, value)?,
-            Keyspace::LargeObject { oid } => {
-                self.large_objects.insert(oid, LargeObjectRecord::decode(value)?);
+            Keyspace::LargeObject { database, oid } => {
+                self.large_objects
+                    .insert((database, oid), LargeObjectRecord::decode(value)?);
             }
-            Keyspace::LargeObjectPage { oid, page } => self.check_page((oid, page), value)?,
+            Keyspace::LargeObjectPage { database, oid, page } => {
+                self.check_page((database, oid), page, value)?;
+            }
             Keyspace::NextRowId { table } => self.counters.push(Counter::RowIds {
                 table,
                 next: i64::from_be_bytes(fixed(value)?),
@@ -302,7 +361,8 @@ impl Records {
             }
             Keyspace::Name { schema, name } => {
                 let oid = u32::from_be_bytes(fixed(value)?);
-                self.names.push((schema.to_string(), name.to_string(), oid));
+                let schema = (schema.database, schema.name.to_string());
+                self.names.push((schema, name.to_string(), oid));
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
             Keyspace::Type { .. } | Keyspace::TypeName { .. } => self.check_type(kind, value)?,
@@ -351,27 +411,41 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::CatalogVersion => "catalog version".to_string(),
         Keyspace::CatalogPart { part } => format!("version of part {part} of the catalog"),
         Keyspace::NextTableId => "next table id".to_string(),
-        Keyspace::Schema { name } => format!("schema \"{name}\""),
+        Keyspace::Database { name } => format!("database \"{name}\""),
+        Keyspace::DroppedDatabase { database } => format!("dropped database {database}"),
+        Keyspace::Schema { schema } => format!("schema {}", in_database(*schema)),
         Keyspace::Relation { id } => format!("relation {id}"),
         Keyspace::Dropped { table, index } if *index == IndexId::MAX => format!("dropped table {table}"),
         Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
         Keyspace::Trash { id } => format!("table {id} in the trash"),
-        Keyspace::LargeObject { oid } => format!("large object {oid}"),
-        Keyspace::LargeObjectPage { oid, page } => format!("page {page} of large object {oid}"),
+        Keyspace::LargeObject { oid, .. } => format!("large object {oid}"),
+        Keyspace::LargeObjectPage { oid, page, .. } => format!("page {page} of large object {oid}"),
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
         Keyspace::Sequence { relation, part } => format!("counter {part} of relation {relation}"),
         Keyspace::Settings { of } => format!("settings of {of}"),
         Keyspace::Written { table } => format!("mark of writes to table {table}"),
-        Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),
-        Keyspace::Type { oid } => format!("type {oid}"),
-        Keyspace::TypeName { schema, name } => format!("name \"{name}\" of a type of schema \"{schema}\""),
+        Keyspace::Name { schema, name } => format!("name \"{name}\" of schema {}", in_database(*schema)),
+        Keyspace::Type { oid, .. } => format!("type {oid}"),
+        Keyspace::TypeName { schema, name } => {
+            format!("name \"{name}\" of a type of schema {}", in_database(*schema))
+        }
         Keyspace::Routine { oid } => format!("function {oid}"),
-        Keyspace::RoutineName { schema, signature } => format!("function {signature} of schema \"{schema}\""),
-        Keyspace::Extension { name } => format!("extension \"{name}\""),
+        Keyspace::RoutineName { schema, signature } => {
+            format!("function {signature} of schema {}", in_database(*schema))
+        }
+        Keyspace::Extension { name, .. } => format!("extension \"{name}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
         Keyspace::KeysLock { oid } => format!("lock of the keys of table {oid}"),
         Keyspace::AdvisoryLock(key) => format!("advisory lock {key:?}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),
+    }
+}
+
+/// A schema, and its database where that is not the first.
+fn in_database(schema: SchemaKey<'_>) -> String {
+    match schema.database {
+        FIRST_DATABASE => format!("\"{}\"", schema.name),
+        database => format!("\"{}\" of database {database}", schema.name),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::catalog::{
     Catalog, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, NO_SEQUENCE, SchemaDef, SequenceDef,
     SequenceOwner, SequenceType, TableCache, TableOptions, ViewDef,
 };
-use crate::catalog::{CatalogWriter, record};
-use crate::codec::keyspace::{IndexId, Keyspace, TableId};
+use crate::catalog::{CatalogWriter, FIRST_DATABASE, record};
+use crate::codec::keyspace::{IndexId, Keyspace, SchemaKey, TableId};
 use crate::codec::large_object::LargeObjectRecord;
 use crate::codec::row::ColumnId;
 use crate::store::StoreOptions;
@@ -17,6 +17,20 @@ use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Store, Write};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
+
+fn public() -> SchemaKey<'static> {
+    SchemaKey {
+        database: FIRST_DATABASE,
+        name: "public",
+    }
+}
+
+fn stamp(version: u64) -> record::Stamp {
+    record::Stamp {
+        version,
+        database: FIRST_DATABASE,
+    }
+}
 
 fn column(id: u16, name: &str) -> ColumnDef {
     ColumnDef {
@@ -135,7 +149,10 @@ fn put(key: Keyspace<'_>, value: impl Into<Vec<u8>>) -> Write {
 }
 
 fn put_table(id: TableId, table: &TableDef) -> Write {
-    put(Keyspace::Relation { id }, record::encode_table(table).unwrap())
+    put(
+        Keyspace::Relation { id },
+        record::encode_table(table, FIRST_DATABASE).unwrap(),
+    )
 }
 
 /// A store with the table, the view, the sequence, a schema and the counters.
@@ -246,7 +263,7 @@ async fn names_and_numbers_that_disagree_are_named() {
         oid: 1,
         comment: None,
     };
-    let renamed = record::encode_schema(&renamed, 1).unwrap();
+    let renamed = record::encode_schema(&renamed, stamp(1)).unwrap();
     let next = put(Keyspace::NextTableId, 3u32.to_be_bytes());
     assert_named(vec![
         (next, "public.v relation 3: its number 3 has not been given out"),
@@ -269,7 +286,7 @@ async fn names_and_numbers_that_disagree_are_named() {
         (
             put(
                 Keyspace::Name {
-                    schema: "public",
+                    schema: public(),
                     name: "w",
                 },
                 (FIRST_OID + 1).to_be_bytes(),
@@ -281,7 +298,15 @@ async fn names_and_numbers_that_disagree_are_named() {
             "- mark of dependents of oid 9: there is no such relation or schema",
         ),
         (
-            put(Keyspace::Schema { name: "z" }, renamed),
+            put(
+                Keyspace::Schema {
+                    schema: SchemaKey {
+                        database: FIRST_DATABASE,
+                        name: "z",
+                    },
+                },
+                renamed,
+            ),
             "- schema \"z\": its record is that of schema \"y\"",
         ),
         (
@@ -301,7 +326,7 @@ async fn columns_beside_tables_are_those_of_the_table() {
     };
     let beside = |key: (TableId, ColumnId), of: TableId, column: &ColumnDef| {
         let (table, id) = key;
-        let value = record::encode_column(9, of, column).unwrap();
+        let value = record::encode_column(stamp(9), of, column).unwrap();
         put(Keyspace::DynamicColumn { table, column: id }, value)
     };
     let next = table().next_column_id;
@@ -337,9 +362,18 @@ async fn pages_of_large_objects_stand_within_one() {
             length: 3000,
             comment: None,
         };
-        put(Keyspace::LargeObject { oid: 70_000 }, record.encode())
+        put(
+            Keyspace::LargeObject {
+                database: FIRST_DATABASE,
+                oid: 70_000,
+            },
+            record.encode(),
+        )
     };
-    let page = |oid, page, bytes: usize| put(Keyspace::LargeObjectPage { oid, page }, vec![1; bytes]);
+    let page = |oid, page, bytes: usize| {
+        let database = FIRST_DATABASE;
+        put(Keyspace::LargeObjectPage { database, oid, page }, vec![1; bytes])
+    };
     for (writes, expected) in [
         (vec![object(), page(70_000, 1, 952)], None),
         (
@@ -355,7 +389,13 @@ async fn pages_of_large_objects_stand_within_one() {
             Some("page 0 has 2049 bytes"),
         ),
         (
-            vec![put(Keyspace::LargeObject { oid: 70_000 }, [7; 3])],
+            vec![put(
+                Keyspace::LargeObject {
+                    database: FIRST_DATABASE,
+                    oid: 70_000,
+                },
+                [7; 3],
+            )],
             Some("record of a large object is damaged"),
         ),
     ] {

@@ -4,11 +4,11 @@
 use super::comment::undefined_column;
 use super::routine_ref::found_routine;
 use super::{large_object, type_lookup};
+use crate::Result;
 use crate::catalog::{Access, Object, ObjectKind};
 use crate::parse::grant::{Grant, GrantObjects};
 use crate::sql::relation::relation;
 use crate::system::{Notice, StatementContext};
-use crate::{Error, Result};
 
 /// Runs GRANT or REVOKE. Errors: those of finding the objects.
 pub(super) async fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
@@ -43,13 +43,7 @@ async fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
                 .iter()
                 .try_for_each(|name| relation(ctx, name, access).map(drop))
         }
-        GrantObjects::Databases(names) => match names.iter().find(|name| ***name != *ctx.database) {
-            Some(name) => Err(Error::UndefinedObject {
-                kind: "database",
-                name: name.clone(),
-            }),
-            None => Ok(()),
-        },
+        GrantObjects::Databases(names) => names.iter().try_for_each(|name| ctx.database_id(name).map(drop)),
         GrantObjects::Schemas(names) => names
             .iter()
             .try_for_each(|name| ctx.catalog.schema(ctx.settings.schema_meant(name)).map(drop)),

@@ -109,7 +109,7 @@ async fn publish(
         .index_builds
         .begin(table.oid, index.oid, ctx.process_id, concurrently);
     let building = building.ok_or_else(|| Error::internal("a new index that is being built"))?;
-    let store = Arc::clone(ctx.sequences.store());
+    let store = ctx.txn.database_store();
     let unbuilt = match concurrently {
         true => Unbuilt::Stays,
         false => Unbuilt::Goes,

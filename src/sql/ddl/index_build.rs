@@ -18,10 +18,10 @@ use super::index_sort::{Entry, RowsRead, SortedEntries, Sorting};
 use super::verification::{JobTable, after_undo, begin, change_table, without};
 use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::TableId;
-use crate::store::{HeldLocks, LockMode, LockWait, Store, Write};
+use crate::store::{HeldLocks, LockMode, LockWait, Write};
 use crate::system::{Abandoned, Building, IndexBuilds, Settings, StatementContext};
 use crate::table::{EntryReader, Limits, build_rows, next_keys};
-use crate::txn::{SharedSnapshot, Transaction, TransactionOptions};
+use crate::txn::{DatabaseStore, SharedSnapshot, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
 /// Rows of one page of a build, at most.
@@ -62,7 +62,7 @@ pub(super) struct Build {
     pub(super) table: JobTable,
     pub(super) index: JobIndex,
     pub(super) unbuilt: Unbuilt,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: DatabaseStore,
     pub(super) limits: Limits,
     pub(super) sorting: Sorting,
     pub(super) building: Building,
@@ -83,7 +83,7 @@ enum Stored {
 /// Builds every index that is recorded as being built and that nobody builds; answers for each its name and how it ended.
 /// Errors: the store's.
 pub async fn build_unattended(
-    store: &Arc<dyn Store>,
+    store: &DatabaseStore,
     builds: &Arc<IndexBuilds>,
     settings: &Settings,
 ) -> Result<Vec<(String, Result<()>)>> {
@@ -101,7 +101,7 @@ pub async fn build_unattended(
                 index: JobIndex::new(index),
                 // Nobody would hear of it otherwise.
                 unbuilt: Unbuilt::Stays,
-                store: Arc::clone(store),
+                store: store.clone(),
                 limits: settings.limits,
                 sorting: Sorting::new(settings, settings.statement_memory()),
                 building,
@@ -235,9 +235,10 @@ impl Build {
         let options = TransactionOptions {
             bytes_max: CHUNK_TRANSACTION_BYTES,
             snapshot: Some(since),
+            database: self.store.database,
             ..TransactionOptions::default()
         };
-        let then = Transaction::begin_with(Arc::clone(&self.store), options).await?;
+        let then = Transaction::begin_with(Arc::clone(&self.store.store), options).await?;
         let record = [record_key(table.id)];
         let mode = LockMode::ShareRowExclusive;
         let unlocked = then.lock_as_it_is(&record, mode, LockWait::NoWait).await?;

@@ -24,6 +24,7 @@ mod constraint_name;
 mod create_index;
 mod create_table;
 mod create_table_as;
+mod database;
 mod declared_keys;
 mod default;
 mod default_dependents;
@@ -31,6 +32,7 @@ mod described_index;
 mod domain;
 mod drop;
 mod drop_column;
+mod drop_database;
 mod drop_schema;
 mod expiry;
 mod extension;
@@ -117,6 +119,7 @@ use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
 pub(crate) use create_table_as::select_into;
+pub use drop_database::{dropped_databases, empty_dropped};
 pub use index_build::build_unattended;
 pub(crate) use made_of_query::{make_of_query, would_create};
 pub use name_upgrade::shorten_long_names;
@@ -181,12 +184,6 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
         ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
         ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,
-        ast::Statement::CreateDatabase { .. } => Err(Error::unsupported(
-            "CREATE DATABASE",
-            Some(
-                "A server has one database, which every name reaches: use CREATE SCHEMA, or a server with another --data-dir.",
-            ),
-        )),
         other => Err(Error::unsupported(first_words(other), None)),
     }
 }
@@ -225,6 +222,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
         Definition::LargeObject { oid, change } => large_object::change(ctx, *oid, change).await,
+        Definition::Database(definition) => database::execute(ctx, definition).await,
         Definition::Routine(definition) => routine_definition::execute(ctx, definition).await,
         Definition::CommentOnSystem { kind } => {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);

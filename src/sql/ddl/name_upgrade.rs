@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::verification::begin;
 use crate::Result;
 use crate::catalog::{Catalog, CatalogWriter, MadeName, Relation, TableDef};
-use crate::store::Store;
+use crate::txn::DatabaseStore;
 use crate::types::strings::NAME_BYTES_MAX;
 
 /// Cuts the names of relations, columns, indexes and constraints; answers the old names of the relations. Errors: the store's.
-pub async fn shorten_long_names(store: &Arc<dyn Store>) -> Result<Vec<String>> {
+pub async fn shorten_long_names(store: &DatabaseStore) -> Result<Vec<String>> {
     let txn = begin(store).await?;
     let catalog = Catalog::load(&txn, None).await?;
     let writer = CatalogWriter::begin(&txn, &catalog)?;
@@ -84,7 +84,7 @@ mod tests {
 
     /// As releases before this one let be: names are written into the record as they are.
     async fn lengthen(client: &Client, table: &str) {
-        let txn = begin(&client.store).await.unwrap();
+        let txn = begin(&client.database()).await.unwrap();
         let catalog = Catalog::load(&txn, None).await.unwrap();
         let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
         let mut def = Arc::unwrap_or_clone(client.table(table).await);
@@ -108,7 +108,7 @@ mod tests {
         client.ok("CREATE INDEX ON t (b)").await;
         client.ok("INSERT INTO t VALUES (1, 2, 3)").await;
         lengthen(&client, "t").await;
-        let changed = shorten_long_names(&client.store).await.unwrap();
+        let changed = shorten_long_names(&client.database()).await.unwrap();
         assert_eq!(changed, [format!("t{}", "x".repeat(70))]);
         let (table, column) = (
             "t".to_string() + &"x".repeat(70),
@@ -121,6 +121,6 @@ mod tests {
         let def = client.table(&short).await;
         assert_eq!(def.indexes[0].name, "i".to_string() + &"x".repeat(62));
         assert_eq!(def.checks[0].name, "k".to_string() + &"x".repeat(62));
-        assert!(shorten_long_names(&client.store).await.unwrap().is_empty());
+        assert!(shorten_long_names(&client.database()).await.unwrap().is_empty());
     }
 }

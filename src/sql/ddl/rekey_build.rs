@@ -29,13 +29,13 @@ use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, Rekeying, Tabl
 use crate::codec::keyspace::IndexId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::sql::dml;
-use crate::store::{HeldLocks, LockMode, LockWait, Store};
+use crate::store::{HeldLocks, LockMode, LockWait};
 use crate::system::{Abandoned, StatementContext};
 use crate::table::{
     CurrentRows, Limits, begin_count, current_rows, insert_beside, lock_for_writes, log_keys, logged_keys,
     next_keys, remove_beside, require_not_null,
 };
-use crate::txn::Transaction;
+use crate::txn::{DatabaseStore, Transaction};
 use crate::{Error, Result};
 
 /// Rows of a commit at most.
@@ -65,7 +65,7 @@ enum Copied {
 struct Rekey {
     ctx: StatementContext,
     table: JobTable,
-    store: Arc<dyn Store>,
+    store: DatabaseStore,
     /// The table as it was, and as it is to be.
     old: TableDef,
     new: TableDef,
@@ -102,7 +102,7 @@ pub(super) async fn run(
     let rekey = Rekey {
         ctx: ctx.clone(),
         table: JobTable::new(old),
-        store: Arc::clone(ctx.sequences.store()),
+        store: ctx.txn.database_store(),
         old: old.clone(),
         map: map_index(old, map),
         rekeying: Rekeying { id, log },

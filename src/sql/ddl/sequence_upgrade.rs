@@ -9,13 +9,14 @@ use crate::catalog::{
     SequenceType, TableDef,
 };
 use crate::codec::keyspace::Keyspace;
-use crate::store::{Store, Write};
+use crate::store::Write;
 use crate::table::{SequenceState, Sequences};
+use crate::txn::DatabaseStore;
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// Makes the sequences that columns lack; answers the names of their tables. Errors: the store's.
-pub async fn make_missing_sequences(store: &Arc<dyn Store>) -> Result<Vec<String>> {
+pub async fn make_missing_sequences(store: &DatabaseStore) -> Result<Vec<String>> {
     let txn = begin(store).await?;
     let catalog = Catalog::load(&txn, None).await?;
     let lacks = |column: &ColumnDef| column.sequence() == Some(NO_SEQUENCE);
@@ -26,7 +27,7 @@ pub async fn make_missing_sequences(store: &Arc<dyn Store>) -> Result<Vec<String
     if tables.is_empty() {
         return Ok(Vec::new());
     }
-    let numbers = ObjectIds::new(Arc::clone(store));
+    let numbers = ObjectIds::new(Arc::clone(&store.store));
     let writer = CatalogWriter::begin(&txn, &catalog)?;
     let mut taken = Vec::new();
     for table in &tables {

@@ -52,17 +52,13 @@ fn owner(ctx: &StatementContext, of: &SettingsOf) -> Result<SettingsOwner> {
             message: "ALTER SYSTEM cannot run inside a transaction block".to_string(),
         }),
         SettingsOf::System => Ok(SettingsOwner::System),
-        SettingsOf::Database { name } => {
-            require_database(ctx, name)?;
-            Ok(SettingsOwner::Database)
-        }
+        SettingsOf::Database { name } => ctx.database_id(name).map(SettingsOwner::Database),
         SettingsOf::Role { role, database } => {
-            if let Some(database) = database {
-                require_database(ctx, database)?;
-            }
+            let database = database.as_ref().map(|name| ctx.database_id(name)).transpose()?;
             let role = match role {
-                RoleName::All if database.is_some() => return Ok(SettingsOwner::Database),
-                RoleName::All => return Ok(SettingsOwner::AllRoles),
+                RoleName::All => {
+                    return Ok(database.map_or(SettingsOwner::AllRoles, SettingsOwner::Database));
+                }
                 RoleName::Current => ctx.user.to_string(),
                 RoleName::Named(name) if is_role(&ctx.user, name) => name.clone(),
                 RoleName::Named(name) => {
@@ -73,20 +69,9 @@ fn owner(ctx: &StatementContext, of: &SettingsOf) -> Result<SettingsOwner> {
                 }
             };
             Ok(match database {
-                Some(_) => SettingsOwner::RoleInDatabase(role),
+                Some(database) => SettingsOwner::RoleInDatabase(role, database),
                 None => SettingsOwner::Role(role),
             })
         }
-    }
-}
-
-/// There is one database, under the name by which the session has asked for it.
-fn require_database(ctx: &StatementContext, name: &str) -> Result<()> {
-    match *ctx.database == *name {
-        true => Ok(()),
-        false => Err(Error::UndefinedDatabase {
-            name: name.to_string(),
-            current: ctx.database.to_string(),
-        }),
     }
 }

@@ -68,7 +68,7 @@ pub(super) async fn reclaim(ctx: &StatementContext, statement: &str) -> Result<(
 }
 
 /// Errors: 25001 in a transaction block.
-fn forbid_block(ctx: &StatementContext, statement: &str) -> Result<()> {
+pub(super) fn forbid_block(ctx: &StatementContext, statement: &str) -> Result<()> {
     match ctx.in_block {
         true => Err(Error::TransactionState {
             state: "25001",
@@ -143,7 +143,10 @@ fn reindex(
         }
         ReindexOf::Database(name) | ReindexOf::System(name) => {
             forbid_block(ctx, "REINDEX DATABASE")?;
-            if name.as_ref().is_some_and(|name| **name != *ctx.database) {
+            if name
+                .as_ref()
+                .is_some_and(|name| ctx.database_id(name) != Ok(ctx.txn.database()))
+            {
                 let way_out = "Connect to the database by the name that REINDEX says.";
                 return Err(Error::FeatureNotSupported {
                     feature: "REINDEX of another database than the one connected to".to_string(),

@@ -16,7 +16,11 @@ pub(super) fn execute(ctx: &StatementContext, schema: &str) -> Result<()> {
         }
         Err(error) => {
             let known = ctx.catalog.schemas.keys().map(String::as_str);
+            let is_database = ctx.database_id(schema).is_ok();
             let hint = match nearest_name(schema, known) {
+                _ if is_database => format!(
+                    "{schema} is a database, to which a session connects (\\c {schema} in psql); CREATE SCHEMA makes a schema."
+                ),
                 Some(near) => format!("Perhaps you meant {near}."),
                 None => "CREATE SCHEMA makes one; SHOW SCHEMAS tells which there are. Tables stand in public unless a schema is named.".to_string(),
             };

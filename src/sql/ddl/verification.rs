@@ -24,10 +24,10 @@ use crate::catalog::{
     Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef, Unverified, record_key, written_key,
 };
 use crate::codec::row::ColumnId;
-use crate::store::{LockMode, Store};
+use crate::store::LockMode;
 use crate::system::{Abandoned, StatementContext};
 use crate::table::has_null;
-use crate::txn::Transaction;
+use crate::txn::{DatabaseStore, Transaction};
 use crate::{Error, Result};
 
 /// What a change of one table's record may write.
@@ -82,7 +82,7 @@ pub(super) fn mark(old: &TableDef, new: &mut TableDef, checks: &[NoNulls]) {
 /// Commits the statement's transaction, whose table is marked, verifies the rows and takes the marks off, or the changes back.
 /// Errors: the checks', `Conflict` when nothing was published, 57014.
 pub(super) async fn publish(ctx: &StatementContext, table: &TableDef, checks: Vec<NoNulls>) -> Result<()> {
-    let (txn, store) = (Arc::clone(&ctx.txn), Arc::clone(ctx.sequences.store()));
+    let (txn, store) = (Arc::clone(&ctx.txn), ctx.txn.database_store());
     let of = JobTable::new(table);
     let marked = table.columns.iter().filter(|column| column.unverified.is_some());
     let marked: Vec<ColumnId> = marked.map(|column| column.id).collect();
@@ -106,7 +106,7 @@ pub(super) async fn publish(ctx: &StatementContext, table: &TableDef, checks: Ve
 
 /// Takes back the columns that a server that was killed had published and not verified, and has the indexes built that an
 /// earlier release recorded without entries; answers the names of the tables.
-pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
+pub async fn undo_unfinished(store: &DatabaseStore) -> Result<Vec<String>> {
     let txn = begin(store).await?;
     let catalog = Catalog::load(&txn, None).await?;
     let is_unfinished = |table: &&Arc<TableDef>| {
@@ -152,7 +152,7 @@ pub(super) fn after_undo(undone: Result<()>, error: Error) -> Result<()> {
 /// Changes a table's record in a transaction of its own, again while it loses races. `change` answers the new record, `None` for
 /// no change. Errors: 42P01 when the table was dropped.
 pub(super) async fn change_table(
-    store: &Arc<dyn Store>,
+    store: &DatabaseStore,
     of: &JobTable,
     change: impl Fn(&CatalogWriter<'_>, &TableDef) -> Result<Option<TableDef>>,
 ) -> Result<()> {
@@ -188,8 +188,8 @@ pub(super) async fn shut_writers_out(ctx: &StatementContext, table: &TableDef) -
 }
 
 /// A transaction beside the statement's.
-pub(super) async fn begin(store: &Arc<dyn Store>) -> Result<Transaction> {
-    Transaction::begin(Arc::clone(store), CHANGE_BYTES_MAX).await
+pub(super) async fn begin(store: &DatabaseStore) -> Result<Transaction> {
+    store.begin(CHANGE_BYTES_MAX).await
 }
 
 /// The table without the unverified columns and unfinished indexes that `column` and `index` choose; what belongs to
@@ -255,7 +255,7 @@ fn taken_back(table: &TableDef) -> Error {
 
 /// Whether the checks hold, each in a snapshot later than the publication.
 async fn verify(
-    store: &Arc<dyn Store>,
+    store: &DatabaseStore,
     of: &JobTable,
     checks: &[NoNulls],
     abandoned: &Abandoned,

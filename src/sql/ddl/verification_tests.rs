@@ -381,8 +381,8 @@ async fn a_start_takes_back_or_finishes_what_a_killed_server_left() {
     let found = client
         .rows("SELECT attname, attnotnull FROM pg_attribute WHERE attrelid = 't'::regclass ORDER BY attnum");
     assert_eq!(found.await, ["a|t", "b|f", "c|f"]);
-    assert_eq!(super::undo_unfinished(&client.store).await.unwrap(), ["t"]);
-    assert_eq!(super::undo_unfinished(&client.store).await.unwrap(), [""; 0]);
+    assert_eq!(super::undo_unfinished(&client.database()).await.unwrap(), ["t"]);
+    assert_eq!(super::undo_unfinished(&client.database()).await.unwrap(), [""; 0]);
     let table = client.table("t").await;
     assert_eq!(table.columns, clean.columns);
     assert!(
@@ -393,7 +393,7 @@ async fn a_start_takes_back_or_finishes_what_a_killed_server_left() {
 
     // What was begun is finished.
     let builds = Arc::default();
-    let ended = super::build_unattended(&client.store, &builds, &Settings::default()).await;
+    let ended = super::build_unattended(&client.database(), &builds, &Settings::default()).await;
     let ended = ended.unwrap();
     assert_eq!(
         ended,
@@ -407,6 +407,6 @@ async fn a_start_takes_back_or_finishes_what_a_killed_server_left() {
             .iter()
             .all(|index| index.is_complete())
     );
-    let again = super::build_unattended(&client.store, &builds, &Settings::default()).await;
+    let again = super::build_unattended(&client.database(), &builds, &Settings::default()).await;
     assert_eq!(again, Ok(Vec::new()));
 }

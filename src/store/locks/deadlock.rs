@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 
 use super::waits::Waits;
 use super::{Blocker, Lock, LockMode, LockOwner, LockTable, Shard, lock_of, place};
-use crate::codec::keyspace::{AdvisoryKey, DATABASE_OID, FIRST_OID, Keyspace};
+use crate::codec::keyspace::{AdvisoryKey, FIRST_DATABASE, FIRST_OID, Keyspace};
 use crate::{Error, Result};
 
 /// The whole table, held still.
@@ -154,12 +154,16 @@ fn detail(circle: &[Edge]) -> String {
         let mode = edge.mode.name();
         let what = match Keyspace::decode(&edge.key) {
             Ok(Keyspace::AdvisoryLock(AdvisoryKey {
+                database,
                 class,
                 object,
                 numbers,
-            })) => format!("{mode} on advisory lock [{DATABASE_OID},{class},{object},{numbers}]"),
+            })) => format!("{mode} on advisory lock [{database},{class},{object},{numbers}]"),
             Ok(Keyspace::Relation { id }) => {
-                format!("{mode} on relation {} of database {DATABASE_OID}", FIRST_OID + id)
+                format!(
+                    "{mode} on relation {} of database {FIRST_DATABASE}",
+                    FIRST_OID + id
+                )
             }
             // PostgreSQL waits for a row by waiting for the transaction that has it.
             _ => format!("ShareLock on transaction {}", edge.blocker.number),

@@ -71,7 +71,9 @@ pub(super) async fn batches(
 }
 
 async fn pages(ctx: &StatementContext, rows: &mut RelationRows) -> Result<()> {
-    let mut scan = ctx.txn.scan(pages_of_range(large_object_pages_range(None)));
+    let mut scan = ctx
+        .txn
+        .scan(pages_of_range(large_object_pages_range(ctx.txn.database(), None)));
     let mut page = Page::new();
     loop {
         scan.next_page(&mut page).await?;
@@ -80,7 +82,7 @@ async fn pages(ctx: &StatementContext, rows: &mut RelationRows) -> Result<()> {
         }
         ctx.memory.hold(COPIES * page.size_bytes())?;
         for (key, bytes) in page.iter() {
-            if let Keyspace::LargeObjectPage { oid, page } = Keyspace::decode(key)? {
+            if let Keyspace::LargeObjectPage { oid, page, .. } = Keyspace::decode(key)? {
                 let mut data = String::with_capacity(2 + 2 * bytes.len());
                 data.push_str("\\x");
                 bytes.iter().for_each(|byte| {

@@ -83,6 +83,7 @@ static STATEMENT_RELATIONS: &[Filled] = &[
     ("pg_user", USER, session_rows::users),
     ("pg_shadow", USER, session_rows::users),
     ("pg_database", session_rows::DATABASE, session_rows::databases),
+    ("pg_shdescription", &[], session_rows::shared_descriptions),
     ("pg_settings", session_rows::SETTING, session_rows::settings),
     ("pg_db_role_setting", &[], session_rows::altered_settings),
     ("pg_locks", session_rows::LOCK, session_rows::locks),

@@ -8,8 +8,9 @@ use chrono::Offset;
 use chrono::TimeZone;
 use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
+use super::object_class::DATABASE_CLASS;
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
-use crate::catalog::{DATABASE_OID, FIRST_OID, SettingsOwner};
+use crate::catalog::{DatabaseId, FIRST_DATABASE, FIRST_OID, SettingsOwner};
 use crate::codec::keyspace::{AdvisoryKey, Keyspace};
 use crate::system::catalog_version::objects::{OWNER_NAME, OWNER_OID};
 use crate::system::session_state::{ActivityState, WaitFor};
@@ -119,13 +120,34 @@ pub(crate) const DATABASE: Constants = &[
 
 pub(crate) fn databases(source: &Source<'_>, rows: &mut RelationRows) {
     rows.push(&[
-        ("oid", text(DATABASE_OID)),
-        ("datname", text(&source.ctx.database)),
+        ("oid", text(FIRST_DATABASE)),
+        ("datname", text(source.ctx.first_database_name())),
     ]);
+    for database in source.ctx.catalog.databases.values() {
+        rows.push(&[
+            ("oid", text(database.oid)),
+            ("datname", text(&database.name)),
+            ("datistemplate", boolean(database.is_template)),
+            ("datallowconn", boolean(database.allow_connections)),
+            ("datconnlimit", text(database.connection_limit)),
+        ]);
+    }
+}
+
+/// Comments on what all databases share.
+pub(crate) fn shared_descriptions(source: &Source<'_>, rows: &mut RelationRows) {
+    for database in source.ctx.catalog.databases.values() {
+        if let Some(comment) = &database.comment {
+            rows.push(&[
+                ("objoid", text(database.oid)),
+                ("classoid", text(DATABASE_CLASS)),
+                ("description", text(comment)),
+            ]);
+        }
+    }
 }
 
 pub(crate) const INDEX_BUILD: Constants = &[
-    ("datid", "5"),
     ("lockers_total", "0"),
     ("lockers_done", "0"),
     ("current_locker_pid", "0"),
@@ -148,6 +170,7 @@ pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
         };
         rows.push(&[
             ("pid", text(build.process_id)),
+            ("datid", text(source.ctx.txn.database())),
             ("datname", text(&source.ctx.database)),
             ("relid", text(build.table)),
             ("index_relid", text(build.index)),
@@ -167,7 +190,7 @@ pub(crate) fn copies(source: &Source<'_>, rows: &mut RelationRows) {
         let Some(copy) = session.copy.get() else { continue };
         rows.push(&[
             ("pid", text(session.process_id)),
-            ("datid", text(DATABASE_OID)),
+            ("datid", text(session.database_id)),
             ("datname", text(&session.database)),
             ("relid", text(copy.relation)),
             (
@@ -228,9 +251,9 @@ pub(crate) fn altered_settings(source: &Source<'_>, rows: &mut RelationRows) {
         let (database, role) = match &altered.owner {
             SettingsOwner::System => continue,
             SettingsOwner::AllRoles => (0, Some(0)),
-            SettingsOwner::Database => (DATABASE_OID, Some(0)),
+            SettingsOwner::Database(database) => (*database, Some(0)),
             SettingsOwner::Role(role) => (0, oid_of(role)),
-            SettingsOwner::RoleInDatabase(role) => (DATABASE_OID, oid_of(role)),
+            SettingsOwner::RoleInDatabase(role, database) => (*database, oid_of(role)),
         };
         // A role that is nobody's here has no oid.
         let Some(role) = role else {
@@ -302,7 +325,7 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
         };
         let query_us = (activity.query_started_us > 0).then_some(activity.query_started_us);
         rows.push(&[
-            ("datid", text(DATABASE_OID)),
+            ("datid", text(session.database_id)),
             ("datname", text(&session.database)),
             ("pid", text(session.process_id)),
             ("usesysid", oid.map(|oid| oid.to_string())),
@@ -343,7 +366,9 @@ pub(crate) fn locks(source: &Source<'_>, rows: &mut RelationRows) {
         if object.is_row() && !waited_for.contains(&lock.key) {
             continue;
         }
-        let mut columns = object.columns();
+        let holder = source.ctx.server.get_session(lock.owner.session);
+        let database = holder.map_or(source.ctx.txn.database(), |holder| holder.database_id);
+        let mut columns = object.columns(database);
         columns.extend([
             (
                 "virtualtransaction",
@@ -392,10 +417,11 @@ impl LockedObject {
         }
     }
 
-    fn columns(&self) -> Vec<(&'static str, Option<String>)> {
+    /// `database`: that of whoever holds it.
+    fn columns(&self, database: DatabaseId) -> Vec<(&'static str, Option<String>)> {
         let mut columns = vec![
             ("locktype", text(self.wait_event())),
-            ("database", text(DATABASE_OID)),
+            ("database", text(database)),
         ];
         match self {
             LockedObject::Advisory(key) => columns.extend([
@@ -413,11 +439,17 @@ impl LockedObject {
 pub(crate) const DATABASE_STATISTICS: Constants = &[];
 
 pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut RelationRows) {
-    rows.push(&[
-        ("datid", text(DATABASE_OID)),
-        ("datname", text(&source.ctx.database)),
-        ("numbackends", text(source.ctx.server.sessions().len())),
-    ]);
+    let sessions = source.ctx.server.sessions();
+    let made = source.ctx.catalog.databases.values();
+    let made = made.map(|database| (database.oid, database.name.as_str()));
+    for (oid, name) in std::iter::once((FIRST_DATABASE, source.ctx.first_database_name())).chain(made) {
+        let own = sessions.iter().filter(|session| session.database_id == oid);
+        rows.push(&[
+            ("datid", text(oid)),
+            ("datname", text(name)),
+            ("numbackends", text(own.count())),
+        ]);
+    }
 }
 
 pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut RelationRows) {

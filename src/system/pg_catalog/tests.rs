@@ -160,7 +160,7 @@ pub(crate) async fn statement() -> StatementContext {
         jobs: Arc::default(),
         index_builds: Arc::default(),
         server: Arc::default(),
-        session: crate::system::ServerState::default().begin_session(("test".into(), "test".into()), 1, None),
+        session: crate::system::ServerState::default().begin_test_session(),
         text: Arc::default(),
         txn: Arc::new(txn),
         catalog: Arc::new(catalog()),

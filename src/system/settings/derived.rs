@@ -45,6 +45,8 @@ impl Settings {
         self.isolation = Isolation::of(self.value("transaction_isolation"));
         self.default_isolation = Isolation::of(self.value("default_transaction_isolation"));
         self.key_locks_max = self.number("keyspan.key_locks_max");
+        self.any_database = self.value("keyspan.any_database") == "on";
+        self.databases_max = self.number("keyspan.databases_max");
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";

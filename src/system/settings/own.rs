@@ -1,6 +1,6 @@
 //! Keyspan's own settings.
 
-use super::definition::SettingKind::{Enum, Text};
+use super::definition::SettingKind::{Bool, Enum, Text};
 use super::definition::{
     BYTES, KEY_BYTES, MILLISECONDS, RESULT_BYTES, ROOMY_BYTES, SettingDef, Unit, number, server, user,
 };
@@ -114,6 +114,18 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "10000",
         number(1_000, 1_000_000_000, Unit::None),
         "Keys that a transaction locks one by one; what it locks behind that in the order of keys are ranges.",
+    ),
+    server(
+        "keyspan.any_database",
+        "on",
+        Bool,
+        "Names that no database has reach the first one; off: only postgres does, and other names are an error (3D000).",
+    ),
+    server(
+        "keyspan.databases_max",
+        "1000",
+        number(0, 100_000, Unit::None),
+        "Most databases that may be made beside the first.",
     ),
     server(
         "keyspan.advisory_locks_max",

@@ -140,7 +140,7 @@ async fn check_table(
     catalog: &CheckedCatalog,
 ) -> Result<RelationFigures> {
     let before = check.faults.count();
-    let mut figures = RelationFigures::new(table);
+    let mut figures = RelationFigures::new(catalog.name_of(table));
     let next_row_id = catalog.next_row_ids.get(&table.id).copied();
     let matched = rows::check(check, table, next_row_id, &mut figures).await?;
     check_count(check, table, catalog.row_counts.get(&table.id).copied(), &figures);

@@ -56,7 +56,7 @@ async fn find_ownerless(
                     match catalog.tables.iter().find(|known| known.id == table) {
                         None => (FaultKind::Ownerless, None, format!("there is no table {table}")),
                         Some(known) => {
-                            let name = format!("{}.{}", known.schema, known.name);
+                            let name = catalog.name_of(known);
                             let reason = format!("the table has no index {index} with entries");
                             (FaultKind::Ownerless, Some(name), reason)
                         }

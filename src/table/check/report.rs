@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::catalog::TableDef;
 use crate::catalog::check::Faults;
 
 /// The result of a check.
@@ -27,7 +26,7 @@ pub struct CheckReport {
 /// What one table holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationFigures {
-    /// Schema and name.
+    /// Schema and name, behind the database where that is not the first.
     pub name: String,
     /// Rows, damaged ones included.
     pub rows: u64,
@@ -44,9 +43,9 @@ pub struct RelationFigures {
 }
 
 impl RelationFigures {
-    pub(super) fn new(table: &TableDef) -> RelationFigures {
+    pub(super) fn new(name: String) -> RelationFigures {
         RelationFigures {
-            name: format!("{}.{}", table.schema, table.name),
+            name,
             rows: 0,
             over: 0,
             entries: 0,

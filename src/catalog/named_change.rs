@@ -1,0 +1,88 @@
+//! `CatalogWriter`, where it changes what is no object of a schema: databases, schemas, extensions, and the settings that sessions begin
+//! with.
+
+use super::{
+    CatalogWriter, DatabaseDef, ExtensionDef, SchemaDef, SettingOverrides, database, extension, record,
+};
+use crate::Result;
+use crate::codec::keyspace::Keyspace;
+use crate::store::{LockMode, Write};
+
+impl CatalogWriter<'_> {
+    /// Writes a schema's record, new or changed.
+    pub fn put_schema(&self, schema: &SchemaDef) -> Result<()> {
+        let value = record::encode_schema(schema, self.stamp())?;
+        self.write_record(
+            Keyspace::Schema {
+                schema: self.schema_key(&schema.name),
+            },
+            Some(value),
+        )
+    }
+
+    /// Removes a schema's record; what it held must be gone.
+    pub fn drop_schema(&self, schema: &SchemaDef) -> Result<()> {
+        self.drop_record(
+            Keyspace::Schema {
+                schema: self.schema_key(&schema.name),
+            },
+            schema.oid,
+        )
+    }
+
+    /// Writes the settings of an owner; none left removes the record.
+    pub fn put_settings(&self, settings: &SettingOverrides) -> Result<()> {
+        let of = settings.owner.key_text();
+        let value = match settings.values.is_empty() {
+            true => None,
+            false => Some(record::encode_settings(settings, self.shared_stamp())?),
+        };
+        self.write_record(Keyspace::Settings { of: &of }, value)
+    }
+
+    /// Writes an extension's record.
+    pub fn put_extension(&self, extension: &ExtensionDef) -> Result<()> {
+        let value = extension::encode(extension, self.stamp())?;
+        self.write_record(
+            Keyspace::Extension {
+                database: self.txn().database(),
+                name: &extension.name,
+            },
+            Some(value),
+        )
+    }
+
+    /// Removes an extension's record.
+    pub fn drop_extension(&self, extension: &ExtensionDef) -> Result<()> {
+        self.write_record(
+            Keyspace::Extension {
+                database: self.txn().database(),
+                name: &extension.name,
+            },
+            None,
+        )
+    }
+
+    /// Writes a database's record, new or changed.
+    pub fn put_database(&self, database: &DatabaseDef) -> Result<()> {
+        let value = database::encode(database, self.shared_stamp())?;
+        self.write_record(Keyspace::Database { name: &database.name }, Some(value))
+    }
+
+    /// Removes a database's record: its name is free.
+    pub fn forget_database(&self, database: &DatabaseDef) -> Result<()> {
+        self.write_record(Keyspace::Database { name: &database.name }, None)
+    }
+
+    /// Removes a database's record, and leaves what is in it to be removed.
+    pub fn drop_database(&self, database: &DatabaseDef) -> Result<()> {
+        self.forget_database(database)?;
+        let key = Keyspace::DroppedDatabase {
+            database: database.oid,
+        }
+        .encode();
+        let value = Vec::new();
+        self.txn()
+            .write(Write::Put { key, value }, Some(LockMode::Replace))
+    }
+}

@@ -1,0 +1,130 @@
+//! `LiveSessions`: the sessions of all databases of a server, and which databases take none, for they are being dropped or changed.
+//! Both stand under one lock, so that no session begins between the question and the change.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::session_state::SessionState;
+use crate::codec::keyspace::DatabaseId;
+use crate::error::Limit;
+use crate::{Error, Result};
+
+/// The sessions of a server.
+#[derive(Debug, Default)]
+pub struct LiveSessions {
+    state: Mutex<State>,
+    /// A database was dropped: what is in it is to be removed.
+    dropped: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By process id.
+    live: BTreeMap<i32, Arc<SessionState>>,
+    /// The databases that take no session now.
+    closed: BTreeSet<DatabaseId>,
+}
+
+/// A database takes no session as long as this lives.
+#[derive(Debug)]
+pub struct ClosedDatabase {
+    sessions: Arc<LiveSessions>,
+    database: DatabaseId,
+    is_dropped: bool,
+}
+
+impl LiveSessions {
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<SessionState>> {
+        self.lock().live.values().cloned().collect()
+    }
+
+    /// The one of this process id.
+    pub fn get(&self, process_id: i32) -> Option<Arc<SessionState>> {
+        self.lock().live.get(&process_id).cloned()
+    }
+
+    /// Those of a database.
+    pub fn of_database(&self, database: DatabaseId) -> Vec<Arc<SessionState>> {
+        let state = self.lock();
+        let own = state
+            .live
+            .values()
+            .filter(|session| session.database_id == database);
+        own.cloned().collect()
+    }
+
+    /// One begins. `limit`: how many its database may have. Errors: 53300; 3D000 for a database that is being dropped.
+    pub fn begin(&self, session: &Arc<SessionState>, limit: Option<usize>) -> Result<()> {
+        let mut state = self.lock();
+        if state.closed.contains(&session.database_id) {
+            return Err(Error::UndefinedDatabase {
+                name: session.database.to_string(),
+            });
+        }
+        let own = state.live.values();
+        let own = own.filter(|other| other.database_id == session.database_id);
+        if limit.is_some_and(|limit| own.count() >= limit) {
+            return Err(Error::LimitExceeded {
+                state: Limit::Connections,
+                message: format!("too many connections for database \"{}\"", session.database),
+                hint: "End some, or raise it: ALTER DATABASE … CONNECTION LIMIT.".to_string(),
+            });
+        }
+        state.live.insert(session.process_id, Arc::clone(session));
+        Ok(())
+    }
+
+    /// One is over.
+    pub fn end(&self, process_id: i32) {
+        self.lock().live.remove(&process_id);
+    }
+
+    /// Closes a database that has no session; where it has some, or is closed already, answers how many.
+    pub fn close(
+        self: &Arc<LiveSessions>,
+        database: DatabaseId,
+    ) -> std::result::Result<ClosedDatabase, usize> {
+        let mut state = self.lock();
+        let own = state.live.values();
+        let own = own.filter(|session| session.database_id == database).count();
+        if own > 0 || !state.closed.insert(database) {
+            return Err(own);
+        }
+        Ok(ClosedDatabase {
+            sessions: Arc::clone(self),
+            database,
+            is_dropped: false,
+        })
+    }
+
+    /// Waits until a database is dropped; answers at once where one was since the last time.
+    pub async fn database_dropped(&self) {
+        self.dropped.notified().await;
+    }
+
+    /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClosedDatabase {
+    /// It was dropped: it stays closed, for its oid is never another's.
+    pub fn dropped(mut self) {
+        self.is_dropped = true;
+    }
+}
+
+impl Drop for ClosedDatabase {
+    fn drop(&mut self) {
+        match self.is_dropped {
+            true => self.sessions.dropped.notify_one(),
+            false => {
+                self.sessions.lock().closed.remove(&self.database);
+            }
+        }
+    }
+}
