@@ -68,7 +68,7 @@ struct Check {
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// Address and port to listen on; loopback only, as there is no authentication yet.
+    /// Address and port to listen on; loopback only, unless keyspan.authentication asks for passwords.
     #[arg(
         long,
         env = "KEYSPAN_LISTEN",

@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::dynamic_column::{self, StoredColumns};
-use super::{Catalog, Relation, TableDef, database, extension, record, routine_record, trash, type_record};
+use super::{
+    Catalog, Relation, TableDef, database, extension, record, role, routine_record, trash, type_record,
+};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -245,7 +247,7 @@ fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Reads databases, schemas, types, functions, extensions, the trash and settings.
+/// Reads databases, roles, schemas, types, functions, extensions, the trash and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_records(txn, vec![keyspace::schemas_range()]).await? {
@@ -274,6 +276,11 @@ async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
         catalog
             .databases
             .insert(database.name.clone(), Arc::new(database));
+    }
+    catalog.roles.clear();
+    for (_, value) in read_ranges(txn, vec![keyspace::roles_range()]).await? {
+        let role = role::decode(&value)?;
+        catalog.roles.insert(role.name.clone(), Arc::new(role));
     }
     catalog.altered.clear();
     for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {

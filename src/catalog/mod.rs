@@ -10,6 +10,7 @@
 //! | `CatalogPart { part }` | u64 BE: the same for the records of one part: schemas and settings, the relations of 32 numbers, or one table (2^31 + its number) to which writes add columns |
 //! | `NextTableId` | u32 BE: the next number for a table, view, sequence, schema or index that nobody has reserved |
 //! | `Database { name }` | a record of a database that was made |
+//! | `Role { name }` | a record of a role that was made |
 //! | `DroppedDatabase { database }` | empty: objects of the database are still to be removed |
 //! | `Schema { schema }` | a schema record |
 //! | `Relation { id }` | a table, view or sequence record |
@@ -28,7 +29,7 @@
 //! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'C', 'D', 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`;
+//! A record is `[format u8 = 1][kind u8: 'C', 'D', 'F', 'O', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`;
 //! one of another database than the first has format 2, and the database's oid (u32 BE) before the JSON.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
@@ -97,6 +98,7 @@ mod reclaim;
 mod record;
 pub(crate) mod region;
 mod relations;
+mod role;
 mod routine;
 pub(crate) mod routine_record;
 mod sequence_def;
@@ -154,6 +156,7 @@ pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
 pub use region::{RegionOrigin, TableRegions};
 pub use relations::Relations;
+pub use role::RoleDef;
 pub use routine::{
     ArgumentMode, BodyKind, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef, RoutineKind,
     RoutineResult, RoutineType, Routines, Volatile, signature,
@@ -199,6 +202,8 @@ pub struct Catalog {
     pub version: u64,
     /// The databases that were made, by name: all but the first.
     pub databases: BTreeMap<String, Arc<DatabaseDef>>,
+    /// The roles that were made, by name.
+    pub roles: BTreeMap<String, Arc<RoleDef>>,
     /// Schemas by name (the built-in ones are always there).
     pub schemas: BTreeMap<String, SchemaDef>,
     /// Tables, views and sequences, in the order of schema and name.
@@ -361,6 +366,7 @@ impl Catalog {
         Catalog {
             version: 0,
             databases: BTreeMap::new(),
+            roles: BTreeMap::new(),
             schemas,
             relations: Relations::default(),
             types: UserTypes::default(),

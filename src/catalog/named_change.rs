@@ -1,8 +1,9 @@
-//! `CatalogWriter`, where it changes what is no object of a schema: databases, schemas, extensions, and the settings that sessions begin
+//! `CatalogWriter`, where it changes what is no object of a schema: databases, roles, schemas, extensions, and the settings that sessions begin
 //! with.
 
 use super::{
-    CatalogWriter, DatabaseDef, ExtensionDef, SchemaDef, SettingOverrides, database, extension, record,
+    CatalogWriter, DatabaseDef, ExtensionDef, RoleDef, SchemaDef, SettingOverrides, database, extension,
+    record, role,
 };
 use crate::Result;
 use crate::codec::keyspace::Keyspace;
@@ -84,5 +85,16 @@ impl CatalogWriter<'_> {
         let value = Vec::new();
         self.txn()
             .write(Write::Put { key, value }, Some(LockMode::Replace))
+    }
+
+    /// Writes a role's record, new or changed.
+    pub fn put_role(&self, role: &RoleDef) -> Result<()> {
+        let value = role::encode(role, self.shared_stamp())?;
+        self.write_record(Keyspace::Role { name: &role.name }, Some(value))
+    }
+
+    /// Removes a role's record.
+    pub fn drop_role(&self, role: &RoleDef) -> Result<()> {
+        self.write_record(Keyspace::Role { name: &role.name }, None)
     }
 }

@@ -58,6 +58,7 @@ const DATABASE: u16 = 29;
 const DROPPED_DATABASE: u16 = 30;
 const LARGE_OBJECT_OF: u16 = 31;
 const LARGE_OBJECT_PAGE_OF: u16 = 32;
+const ROLE: u16 = 33;
 const KEYS_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
@@ -87,6 +88,11 @@ pub enum Keyspace<'a> {
     NextTableId,
     /// The record of a database that was made, by name. (The first has none.)
     Database {
+        /// Its name.
+        name: &'a str,
+    },
+    /// The record of a role that was made, by name.
+    Role {
         /// Its name.
         name: &'a str,
     },
@@ -260,6 +266,7 @@ impl<'a> Keyspace<'a> {
                 key
             }
             Keyspace::Database { name } => system_key(DATABASE, &[name.as_bytes()]),
+            Keyspace::Role { name } => system_key(ROLE, &[name.as_bytes()]),
             Keyspace::DroppedDatabase { database } => {
                 system_key(DROPPED_DATABASE, &[&database.to_be_bytes()])
             }
@@ -341,6 +348,7 @@ impl<'a> Keyspace<'a> {
             (DATABASE, 1..) => std::str::from_utf8(rest)
                 .ok()
                 .map(|name| Keyspace::Database { name }),
+            (ROLE, 1..) => std::str::from_utf8(rest).ok().map(|name| Keyspace::Role { name }),
             (DROPPED_DATABASE, 4) => id().map(|database| Keyspace::DroppedDatabase { database }),
             (TYPE, 4) => id().map(|oid| Keyspace::Type {
                 database: FIRST_DATABASE,
@@ -566,6 +574,7 @@ mod tests {
             Keyspace::Schema { schema: FIRST_PUBLIC },
             Keyspace::Schema { schema: OTHER },
             Keyspace::Database { name: "übung" },
+            Keyspace::Role { name: "bob" },
             Keyspace::DroppedDatabase { database: 16_400 },
             Keyspace::Relation { id: 7 },
             Keyspace::Dropped {

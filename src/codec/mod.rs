@@ -36,6 +36,7 @@
 //! 00 00 00 00 | 00 19 | table u32 BE                  Trash          a dropped or emptied table whose keys are kept
 //! 00 00 00 00 | 00 1A | table u32 BE | column u16 BE  DynamicColumn  a column that a write has added to a table
 //! 00 00 00 00 | 00 1D | name                          Database       that was made
+//! 00 00 00 00 | 00 21 | name                          Role           that was made
 //! 00 00 00 00 | 00 1E | database u32 BE               DroppedDatabase  of which objects are still to be removed
 //! ```
 //!

@@ -87,6 +87,10 @@ pub enum StatementFault {
     InvalidCursorDefinition,
     /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
     NotImplemented,
+    /// 0LP01: a role that cannot be granted to another.
+    InvalidGrant,
+    /// 42939: a name that users may not give, in words of its own.
+    ReservedName,
     /// 3D000: a database, in words of its own.
     UndefinedDatabase,
     /// 42704: an object that a definition names in words of its own.
@@ -146,6 +150,8 @@ impl StatementFault {
         match self {
             StatementFault::Syntax => "42601",
             StatementFault::UndefinedDatabase => "3D000",
+            StatementFault::InvalidGrant => "0LP01",
+            StatementFault::ReservedName => "42939",
             StatementFault::InvalidFunctionDefinition => "42P13",
             StatementFault::DuplicateFunction => "42723",
             StatementFault::Grouping => "42803",

@@ -432,7 +432,10 @@ pub enum Error {
     /// A client above `max_connections` (53300).
     #[error("sorry, too many clients already")]
     TooManyClients,
-    /// A start-up packet without a user (28000).
+    /// A client that does not know the password of the role it asks for (28P01).
+    #[error("password authentication failed for user \"{user}\"")]
+    InvalidPassword { user: String },
+    /// A start-up packet without a user, or of one that may not log in (28000).
     #[error("{message}")]
     InvalidAuthorization { message: String },
     /// A prepared statement that does not exist (26000).

@@ -135,6 +135,7 @@ impl Error {
             Error::CursorState { .. } => "24000",
             Error::TooManyClients => "53300",
             Error::InvalidAuthorization { .. } => "28000",
+            Error::InvalidPassword { .. } => "28P01",
             Error::UndefinedStatement { .. } => "26000",
             Error::UndefinedPortal { .. } | Error::UndefinedCursor { .. } => "34000",
             Error::PlanChanged { .. } => "0A000",
@@ -270,8 +271,9 @@ impl Error {
             | Error::NotInState { .. }
             | Error::ForwardOnly
             | Error::CursorState { .. }
-            | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
+            | Error::InvalidPassword { .. }
+            | Error::TooManyClients
             | Error::UndefinedStatement { .. }
             | Error::UndefinedPortal { .. }
             | Error::UndefinedCursor { .. }
@@ -445,8 +447,9 @@ impl Error {
             | Error::NotInState { .. }
             | Error::LockingCursor { .. }
             | Error::CursorState { .. }
-            | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
+            | Error::InvalidPassword { .. }
+            | Error::TooManyClients
             | Error::UndefinedStatement { .. }
             | Error::UndefinedPortal { .. }
             | Error::UndefinedCursor { .. }

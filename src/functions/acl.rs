@@ -4,7 +4,7 @@
 use super::catalog_array::texts_of_array;
 use super::{FunctionDef, T};
 use crate::system::pg_catalog::CatalogContext;
-use crate::system::pg_catalog::session_rows::all_role_names;
+use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -88,7 +88,7 @@ fn role(catalog: &CatalogContext, name: &str) -> Result<i64> {
     if name.is_empty() {
         return Ok(0);
     }
-    let found = all_role_names(catalog.user()).find(|(_, role)| role == name);
+    let found = all_role_names(catalog.statement()).find(|(_, role)| role == name);
     found.map(|(oid, _)| oid).ok_or_else(|| Error::UndefinedObject {
         kind: "role",
         name: name.to_string(),

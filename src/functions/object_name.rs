@@ -19,7 +19,7 @@ use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TRIGGER_CLASS, TYPE_CLASS,
 };
-use crate::system::pg_catalog::session_rows::all_role_names;
+use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::system::pg_catalog::trigger_text::trigger_of;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
@@ -367,7 +367,7 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
                 .find_map(|schema| objects.relation_oid(schema, &name)),
         },
         "regnamespace" => objects.schema_oid(&name),
-        "regrole" => all_role_names(catalog.user())
+        "regrole" => all_role_names(catalog.statement())
             .find(|(_, role)| *role == name)
             .map(|(oid, _)| oid),
         _ => None,
@@ -445,7 +445,7 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
 }
 
 fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
-    all_role_names(catalog.user())
+    all_role_names(catalog.statement())
         .find(|(role, _)| *role == oid)
         .map(|(_, name)| name)
 }

@@ -1,4 +1,4 @@
-//! Privileges: there is no authentication yet, so whoever is connected may do everything.
+//! Privileges: there are none yet, so whoever is connected may do everything.
 
 use arrow::array::ArrayRef;
 
@@ -6,7 +6,8 @@ use super::{Batch, FunctionDef, T};
 use crate::catalog::FIRST_DATABASE;
 use crate::system::catalog_version::definitions::definitions as system_relations;
 use crate::system::pg_catalog::CatalogContext;
-use crate::system::pg_catalog::session_rows::all_role_names;
+use crate::system::pg_catalog::role_oid;
+use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::types::{CatalogType, Value};
 use crate::{Error, Result};
 
@@ -65,8 +66,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("has_server_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_parameter_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_parameter_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new("pg_has_role", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("pg_has_role", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("pg_has_role", &[T::Any; 2], T::Bool, has_role),
+    FunctionDef::catalog("pg_has_role", &[T::Any; 3], T::Bool, has_role),
     FunctionDef::new("row_security_active", &[T::Any], T::Bool, |b| {
         b.map_values(|_| false)
     }),
@@ -125,6 +126,42 @@ fn of_database(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
     })
 }
 
+/// Whether a role is a member of another: whoever may do everything is of all. Errors: 42704, 22023.
+fn has_role(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    let ctx = catalog.statement();
+    let oid_of = |value: &Value| match value {
+        Value::Int(oid) => Ok(u32::try_from(*oid).ok()),
+        Value::Text(name) | Value::Unknown(name) => match role_oid(ctx, name) {
+            Some(oid) => Ok(Some(oid)),
+            None => check_role(catalog, name).map(|()| None),
+        },
+        _ => Ok(None),
+    };
+    batch.map_values(|values| {
+        let [
+            who @ ..,
+            role,
+            Value::Text(privileges) | Value::Unknown(privileges),
+        ] = values
+        else {
+            return Ok(None);
+        };
+        let member = match who {
+            [member] => oid_of(member)?,
+            _ => role_oid(ctx, &ctx.user),
+        };
+        let (Some(role), Some(member)) = (oid_of(role)?, member) else {
+            return Ok(None);
+        };
+        check_kinds(privileges, &["USAGE", "MEMBER"])?;
+        let made = ctx.catalog.roles.values().find(|known| known.oid == member);
+        let may_all = made.is_none_or(|made| made.superuser);
+        Ok(Some(
+            may_all || member == role || ctx.catalog.is_member_of(member, role),
+        ))
+    })
+}
+
 /// Errors: 22023 for a privilege that is none of these.
 fn check_kinds(privileges: &str, kinds: &[&str]) -> Result<()> {
     for privilege in privileges.split(',') {
@@ -158,7 +195,7 @@ fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Resul
 }
 
 fn check_role(catalog: &CatalogContext, role: &str) -> Result<()> {
-    let is_known = role == "public" || all_role_names(catalog.user()).any(|(_, name)| name == role);
+    let is_known = role == "public" || all_role_names(catalog.statement()).any(|(_, name)| name == role);
     match is_known {
         true => Ok(()),
         false => Err(Error::UndefinedObject {
@@ -174,7 +211,7 @@ fn allowed(batch: &Batch) -> Result<ArrayRef> {
 
 /// The privileges an object has when nothing was granted: PostgreSQL's, by the kind of object.
 fn acl_default(catalog: &CatalogContext, kind: &str, owner: i64) -> Result<Vec<String>> {
-    let mut roles = all_role_names(catalog.user());
+    let mut roles = all_role_names(catalog.statement());
     let name = match roles.find(|(oid, _)| *oid == owner) {
         Some((_, name)) => name,
         None => owner.to_string(),

@@ -39,7 +39,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map0(|| catalog.user())
     }),
     FunctionDef::catalog("session_user", &[], T::Name, |b, catalog| {
-        b.map0(|| catalog.user())
+        b.map0(|| &*catalog.statement().session_user)
     }),
     FunctionDef::catalog("user", &[], T::Name, |b, catalog| b.map0(|| catalog.user())),
     FunctionDef::catalog("pg_backend_pid", &[], T::Int4, |b, catalog| {
@@ -124,10 +124,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .on_null(),
     FunctionDef::catalog("shobj_description", &[T::Oid, T::Text], T::Text, |b, catalog| {
-        b.map2(|oid: i64, class: &str| {
-            let mut databases = catalog.statement().catalog.databases.values();
-            let database = databases.find(|database| i64::from(database.oid) == oid)?;
-            database.comment.clone().filter(|_| class == "pg_database")
+        let all = &catalog.statement().catalog;
+        b.map2(|oid: i64, class: &str| match class {
+            "pg_database" => {
+                let mut databases = all.databases.values();
+                databases
+                    .find(|database| i64::from(database.oid) == oid)?
+                    .comment
+                    .clone()
+            }
+            "pg_authid" => {
+                let mut roles = all.roles.values();
+                roles.find(|role| i64::from(role.oid) == oid)?.comment.clone()
+            }
+            _ => None,
         })
     })
     .bounded(),

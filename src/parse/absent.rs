@@ -15,10 +15,6 @@ const NO_PARENTS: &str =
 /// The first words of a statement, `/` between those of which any may stand there, and the way out.
 const ABSENT: &[(&[&str], &str)] = &[
     (
-        &[DEFINE, "ROLE/USER/GROUP"],
-        "There are no privileges yet: connect under any name, which may do everything.",
-    ),
-    (
         &[DEFINE, "POLICY"],
         "Give a role a view of the rows that it may see.",
     ),
@@ -111,10 +107,6 @@ const ABSENT: &[(&[&str], &str)] = &[
         "Leave it out: there are no privileges yet.",
     ),
     (
-        &["REASSIGN/DROP", "OWNED"],
-        "Leave it out: everything belongs to one role.",
-    ),
-    (
         &["PREPARE", "TRANSACTION"],
         "Use COMMIT: a transaction is of one server.",
     ),
@@ -193,16 +185,16 @@ mod tests {
     #[test]
     fn a_statement_is_known_by_its_first_words() {
         let words = |text: &str, at| statement(&tokens(text), at).map(|(words, _)| words);
-        assert_eq!(words("create user x", None).as_deref(), Some("CREATE USER"));
+        assert_eq!(words("create policy x", None).as_deref(), Some("CREATE POLICY"));
         assert_eq!(
             words("CREATE USER MAPPING FOR x SERVER s", None).as_deref(),
             Some("CREATE USER MAPPING")
         );
         assert_eq!(
-            words("SELECT 1; drop owned by x", Some(4)).as_deref(),
-            Some("DROP OWNED")
+            words("SELECT 1; drop rule x on y", Some(4)).as_deref(),
+            Some("DROP RULE")
         );
-        assert_eq!(words("SELECT 1; drop owned by x", None), None);
+        assert_eq!(words("SELECT 1; drop rule x on y", None), None);
         assert_eq!(words("create table role (a int", Some(3)), None);
         assert_eq!(words("", None), None);
         assert_eq!(

@@ -50,7 +50,15 @@ const FIRST_WORDS: [Keyword; 33] = [
 ];
 
 /// Those that are no keywords of the parser.
-const OTHER_FIRST_WORDS: [&str; 6] = ["MOVE", "CHECKPOINT", "ANALYSE", "BUILD", "CANCEL", "UNDROP"];
+const OTHER_FIRST_WORDS: [&str; 7] = [
+    "MOVE",
+    "CHECKPOINT",
+    "ANALYSE",
+    "BUILD",
+    "CANCEL",
+    "UNDROP",
+    "REASSIGN",
+];
 
 /// Whether it is DO and a string, which is no keyword to the parser everywhere.
 fn is_do(tokens: &[TokenWithSpan]) -> bool {
@@ -105,7 +113,7 @@ impl TokenReader<'_> {
             "ALTER" if is_alter_settings(&self.tokens) => self.alter_settings(),
             "ALTER" | "COMMENT" => self.definition(),
             "CREATE" => self.creation(),
-            "DROP" => self.drop(),
+            "DROP" | "REASSIGN" => self.drop(),
             "REFRESH" => self.refresh().map(Command::Define),
             "GRANT" | "REVOKE" => self.grant(word == "REVOKE").map(Command::Define),
             "VACUUM" => self.vacuum(),

@@ -5,6 +5,7 @@ use sqlparser::ast::{ColumnDef, DataType, Expr, ForValues, IndexColumn, ObjectNa
 
 use super::database::DatabaseDefinition;
 use super::grant::Grant;
+use super::role::RoleDefinition;
 pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
 
@@ -79,6 +80,8 @@ pub enum Definition {
     Grant(Grant),
     /// UNDROP TABLE, PURGE.
     Trash(TrashStatement),
+    /// Of roles.
+    Role(RoleDefinition),
     /// Of databases.
     Database(DatabaseDefinition),
     /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
@@ -111,6 +114,7 @@ impl Definition {
                 LargeObjectChange::Owner(_) => "ALTER LARGE OBJECT",
             },
             Definition::Database(definition) => definition.tag(),
+            Definition::Role(definition) => definition.tag(),
             Definition::Routine(definition) => definition.tag(),
             Definition::Grant(grant) => grant.tag(),
             Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",

@@ -10,6 +10,7 @@ use super::extension_reader::is_extension_definition;
 use super::grant_reader::is_default_privileges;
 use super::inert::behind_persistence;
 use super::large_object_reader::is_large_object_definition;
+use super::role_reader::is_role_definition;
 use super::routine::RoutineDefinition;
 use super::routine_reader::is_routine_definition;
 use super::token_reader::{TokenReader, is_word_at, string_of};
@@ -36,6 +37,7 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
         || is_routine_definition(tokens)
         || is_extension_definition(tokens)
         || is_database_definition(tokens)
+        || is_role_definition(tokens)
         || is_large_object_definition(tokens)
     {
         return true;
@@ -57,6 +59,8 @@ impl TokenReader<'_> {
             self.create_routine().map(Definition::Routine)
         } else if is_database_definition(&self.tokens) {
             self.database_definition().map(Definition::Database)
+        } else if is_role_definition(&self.tokens) {
+            self.role_definition().map(Definition::Role)
         } else if self.word("EXTENSION") {
             self.create_extension().map(Definition::Routine)
         } else if self.word("TYPE") {
@@ -69,7 +73,7 @@ impl TokenReader<'_> {
         definition.map(Command::Define)
     }
 
-    /// What stands behind DROP.
+    /// What stands behind DROP, or REASSIGN.
     pub(super) fn drop(&mut self) -> Result<Command> {
         if is_routine_definition(&self.tokens) {
             let dropped = self.drop_routine();
@@ -78,6 +82,10 @@ impl TokenReader<'_> {
         if is_database_definition(&self.tokens) {
             let dropped = self.database_definition();
             return dropped.map(|dropped| Command::Define(Definition::Database(dropped)));
+        }
+        if is_role_definition(&self.tokens) {
+            let dropped = self.role_definition();
+            return dropped.map(|dropped| Command::Define(Definition::Role(dropped)));
         }
         if self.word("EXTENSION") {
             let dropped = self.drop_extensions();
@@ -100,6 +108,8 @@ impl TokenReader<'_> {
             self.of_large_object()
         } else if is_database_definition(&self.tokens) {
             self.database_definition().map(Definition::Database)
+        } else if is_role_definition(&self.tokens) {
+            self.role_definition().map(Definition::Role)
         } else if of_routine || of_extension {
             self.of_routine_or_extension(of_routine).map(Definition::Routine)
         } else if self.word("TYPE") {

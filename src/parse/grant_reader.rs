@@ -4,6 +4,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::definition::{Definition, RoleName};
 use super::grant::{Grant, GrantObjects};
+use super::role::{Memberships, RoleDefinition};
 use super::token_reader::{TokenReader, is_word_at};
 use crate::error::StatementFault;
 use crate::{Error, Result};
@@ -34,15 +35,20 @@ pub(super) fn is_default_privileges(tokens: &[TokenWithSpan]) -> bool {
 impl TokenReader<'_> {
     /// What stands behind GRANT or REVOKE.
     pub(super) fn grant(&mut self, revokes: bool) -> Result<Definition> {
+        let only_admin = revokes && is_word_at(&self.tokens, self.at, "ADMIN");
         let (privileges, columns) = self.privileges(revokes)?;
-        let objects = match self.word("ON") {
-            true => {
-                require_privileges(privileges)?;
-                self.grant_objects()?
-            }
-            // Roles are granted to roles.
-            false => GrantObjects::Others,
-        };
+        if !self.word("ON") {
+            let (members, with_option) = self.grantees(revokes)?;
+            return Ok(Definition::Role(RoleDefinition::Members(Memberships {
+                roles: privileges.into_iter().map(RoleName::Named).collect(),
+                members,
+                revokes,
+                admin: only_admin || with_option,
+                tag: if revokes { "REVOKE ROLE" } else { "GRANT ROLE" },
+            })));
+        }
+        require_privileges(privileges)?;
+        let objects = self.grant_objects()?;
         self.grantees(revokes)?;
         Ok(Definition::Grant(Grant {
             revokes,
@@ -188,17 +194,18 @@ impl TokenReader<'_> {
         }
     }
 
-    /// TO or FROM, the roles, and what may stand behind them.
-    fn grantees(&mut self, revokes: bool) -> Result<()> {
+    /// TO or FROM, the roles, and what may stand behind them; whether an option is granted with them.
+    fn grantees(&mut self, revokes: bool) -> Result<(Vec<RoleName>, bool)> {
         self.expect(if revokes { "FROM" } else { "TO" })?;
-        self.listed(|reader| {
+        let roles = self.listed(|reader| {
             reader.word("GROUP");
             match reader.role_name()? {
                 RoleName::All => Err(reader.syntax_error()),
                 role => Ok(role),
             }
         })?;
-        if self.word("WITH") {
+        let with_option = self.word("WITH");
+        if with_option {
             let options = ["GRANT", "ADMIN"];
             if !options.iter().any(|option| self.word(option)) {
                 return Err(self.syntax_error());
@@ -212,7 +219,7 @@ impl TokenReader<'_> {
         if revokes && !self.word("CASCADE") {
             self.word("RESTRICT");
         }
-        Ok(())
+        Ok((roles, with_option))
     }
 
     /// One thing or several, parted by commas.

@@ -6,8 +6,9 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::command::{Command, SettingsChange, SettingsOf};
 use super::database_reader::is_database_definition;
 use super::definition::RoleName;
+use super::role_reader::is_role_definition;
 use super::token_reader::TokenReader;
-use crate::{Error, Result};
+use crate::Result;
 
 /// What may be altered so.
 const ALTERED: [&str; 4] = ["SYSTEM", "DATABASE", "ROLE", "USER"];
@@ -18,7 +19,10 @@ pub(super) fn is_alter_settings(tokens: &[TokenWithSpan]) -> bool {
         Some(Token::Word(word)) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name),
         _ => false,
     };
-    is(0, "ALTER") && ALTERED.iter().any(|name| is(1, name)) && !is_database_definition(tokens)
+    is(0, "ALTER")
+        && ALTERED.iter().any(|name| is(1, name))
+        && !is_database_definition(tokens)
+        && !is_role_definition(tokens)
 }
 
 impl TokenReader<'_> {
@@ -44,10 +48,7 @@ impl TokenReader<'_> {
         } else if self.word("SET") {
             self.settings_change()?
         } else {
-            return Err(Error::unsupported(
-                "ALTER ROLE with anything but SET and RESET",
-                Some("Roles are made by the server's command line."),
-            ));
+            return Err(self.syntax_error());
         };
         Ok(Command::AlterSettings { of, change })
     }
@@ -158,7 +159,7 @@ mod tests {
             read("ALTER SYSTEM SET TimeZone FROM CURRENT").1,
             SettingsChange::FromCurrent { name }
         );
-        let other = crate::parse::parse("ALTER ROLE bob WITH PASSWORD 'x'").unwrap_err();
-        assert_eq!(other.sqlstate(), "0A000");
+        let other = crate::parse::parse("ALTER ROLE bob IN DATABASE d LOGIN").unwrap_err();
+        assert_eq!(other.sqlstate(), "42601");
     }
 }

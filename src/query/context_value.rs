@@ -22,6 +22,7 @@ enum ContextValue {
     LocalTime,
     CurrentTime,
     User,
+    SessionUser,
     Database,
     Schema,
     ProcessId,
@@ -42,7 +43,11 @@ impl ContextValue {
             // Its digits are those of the instant.
             ContextValue::CurrentTime => "timestamptz",
             ContextValue::Date => return Ok(Some(SqlType::Date)),
-            ContextValue::User | ContextValue::Database | ContextValue::Schema | ContextValue::ProcessId => {
+            ContextValue::User
+            | ContextValue::SessionUser
+            | ContextValue::Database
+            | ContextValue::Schema
+            | ContextValue::ProcessId => {
                 return Ok(None);
             }
         };
@@ -67,7 +72,7 @@ const NAMES: [(&str, ContextValue, bool); 16] = [
     ("localtime", ContextValue::LocalTime, true),
     ("current_time", ContextValue::CurrentTime, true),
     ("current_user", ContextValue::User, true),
-    ("session_user", ContextValue::User, true),
+    ("session_user", ContextValue::SessionUser, true),
     ("user", ContextValue::User, true),
     ("current_role", ContextValue::User, true),
     ("current_database", ContextValue::Database, false),
@@ -136,6 +141,7 @@ impl Binder<'_> {
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name);
         let value = match value {
             ContextValue::User => text(&self.ctx.user),
+            ContextValue::SessionUser => text(&self.ctx.session_user),
             ContextValue::Database => text(&self.ctx.database),
             ContextValue::Schema => {
                 let is_implicit =

@@ -53,8 +53,8 @@ impl Session {
                 "SET"
             }
             Command::SetCharacteristics { modes } => self.set_characteristics(modes)?,
-            Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
-            Command::Reset { name } => self.reset(name.as_deref())?,
+            Command::Set { name, values, local } => self.set(name, values.as_deref(), *local).await?,
+            Command::Reset { name } => self.reset(name.as_deref()).await?,
             Command::Show { name } => return self.show(name.as_deref()),
             Command::Prepare { name, types, text } => self.prepare_as_named(name, types, text, whole).await?,
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
@@ -149,7 +149,7 @@ impl Session {
         Ok("SET")
     }
 
-    fn set(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
+    async fn set(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
         let until_end = local || name.to_ascii_lowercase().starts_with("transaction_");
         if until_end && self.transaction.block == Block::None {
             if local {
@@ -162,7 +162,7 @@ impl Session {
                 .map(|()| "SET");
         }
         if name.eq_ignore_ascii_case("session_authorization") || name.eq_ignore_ascii_case("role") {
-            return self.set_role(name, values);
+            return self.set_role(name, values, until_end).await;
         }
         let defaults = self.settings.defaults().clone();
         self.change_settings(until_end, |settings| match values {
@@ -185,22 +185,53 @@ impl Session {
         }
     }
 
-    /// There is one role yet: the session's own.
-    fn set_role(&mut self, name: &str, values: Option<&[String]>) -> Result<&'static str> {
-        match values {
-            None => Ok("SET"),
-            Some([role]) if **role == *self.user || role.eq_ignore_ascii_case("none") => Ok("SET"),
-            Some(roles) => Err(Error::InvalidParameter {
-                message: format!("role \"{}\" does not exist", roles.join(", ")),
-                hint: Some(format!("{name} can only be set to the session's own user.")),
-            }),
+    /// Who the session's statements run as, or who it is. Errors: 22023 for a role that does not exist.
+    async fn set_role(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
+        let is_user = name.eq_ignore_ascii_case("session_authorization");
+        let own = if is_user { &*self.user } else { "none" };
+        let role = match values {
+            None => own.to_string(),
+            Some([role]) if !is_user && role.eq_ignore_ascii_case("none") => own.to_string(),
+            Some(roles) => roles.join(", "),
+        };
+        if role != own && !self.is_role(&role).await? {
+            return Err(Error::InvalidParameter {
+                message: format!("role \"{role}\" does not exist"),
+                hint: Some("CREATE ROLE makes one; \\du lists those there are.".to_string()),
+            });
         }
+        self.change_settings(local, |settings| {
+            if is_user {
+                // Whoever the session is now runs as himself.
+                settings.set_internal("role", "none")?;
+            }
+            settings.set_internal(if is_user { "session_authorization" } else { "role" }, &role)
+        })?;
+        Ok("SET")
     }
 
-    fn reset(&mut self, name: Option<&str>) -> Result<&'static str> {
+    /// Whether there is a role that the session can be. Errors: the store's.
+    async fn is_role(&mut self, name: &str) -> Result<bool> {
+        if *name == *self.user || name == crate::system::catalog_version::objects::OWNER_NAME {
+            return Ok(true);
+        }
+        let (_, catalog) = match self.transaction.block {
+            Block::None => {
+                let txn = self.instance.begin(self.instance.transaction_options()).await?;
+                let catalog = self.instance.catalog(&txn, None).await?;
+                (txn, catalog)
+            }
+            _ => self.block_transaction().await?,
+        };
+        Ok(catalog.roles.contains_key(name))
+    }
+
+    async fn reset(&mut self, name: Option<&str>) -> Result<&'static str> {
         let defaults = self.settings.defaults().clone();
         match name {
-            Some("session_authorization" | "role") => {}
+            Some(name @ ("session_authorization" | "role")) => {
+                self.set_role(name, None, false).await?;
+            }
             Some(name) => self
                 .settings
                 .change(false, |settings| settings.reset(name, &defaults))?,
@@ -304,7 +335,8 @@ impl Session {
                 self.portals.clear();
                 self.align_cursors();
                 self.forget_statements();
-                self.reset(None)?;
+                self.set_role("session_authorization", None, false).await?;
+                self.reset(None).await?;
                 self.unlisten(None);
                 self.instance.state().locks.unlock_all(self.process_id);
                 self.shared.sequences.discard();

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::JoinHandle;
 
 use super::{Identity, Instance, Session};
-use crate::catalog::{Catalog, DatabaseDef, DatabaseId};
+use crate::catalog::{Catalog, DatabaseDef, DatabaseId, RoleDef};
 use crate::error::StatementFault;
 use crate::sql::ddl::{dropped_databases, empty_dropped};
+use crate::system::SessionLimits;
 use crate::{Error, Result};
 
 /// The databases of a server.
@@ -86,6 +87,17 @@ impl Databases {
         })
     }
 
+    /// The role of a name, if it was made. Errors: the store's.
+    pub async fn role(&self, name: &str) -> Result<Option<Arc<RoleDef>>> {
+        let catalog = catalog_of(self.first()).await?;
+        Ok(catalog.roles.get(name).cloned())
+    }
+
+    /// Whether clients show that they know the password of their role.
+    pub fn asks_for_passwords(&self) -> bool {
+        self.first().settings().asks_for_passwords
+    }
+
     /// The first.
     pub fn first(&self) -> &Arc<Instance> {
         &self.first.instance
@@ -95,9 +107,14 @@ impl Databases {
     /// a name that nobody gave, if `keyspan.any_database` is off.
     pub async fn open_session(&self, identity: Identity, options: &[(String, String)]) -> Result<Session> {
         let catalog = catalog_of(self.first()).await?;
+        let role = catalog.roles.get(&identity.user);
+        let mut limits = SessionLimits {
+            of_database: None,
+            of_role: role.and_then(|role| usize::try_from(role.connection_limit).ok()),
+        };
         let Some(database) = catalog.databases.get(&identity.database) else {
             self.require_any(&identity.database)?;
-            return Session::new(Arc::clone(self.first()), identity, options, None).await;
+            return Session::new(Arc::clone(self.first()), identity, options, limits).await;
         };
         if !database.allow_connections {
             return Err(Error::InvalidStatement {
@@ -109,8 +126,8 @@ impl Databases {
                 hint: Some("ALTER DATABASE … ALLOW_CONNECTIONS true lets sessions in.".to_string()),
             });
         }
-        let sessions_max = usize::try_from(database.connection_limit).ok();
-        Session::new(self.instance(database), identity, options, sessions_max).await
+        limits.of_database = usize::try_from(database.connection_limit).ok();
+        Session::new(self.instance(database), identity, options, limits).await
     }
 
     fn require_any(&self, name: &str) -> Result<()> {

@@ -39,8 +39,8 @@ use crate::Result;
 use crate::catalog::{Access, RelationName};
 pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
-    ActivityState, Notice, PreparedList, SessionOwner, SessionState, SettingSource, Settings, TcpEnds,
-    severity_rank,
+    ActivityState, Notice, PreparedList, SessionLimits, SessionOwner, SessionState, SettingSource, Settings,
+    TcpEnds, severity_rank,
 };
 use crate::txn::{CommitDependency, DurabilityBarrier};
 use crate::types::FormatSettings;
@@ -117,13 +117,13 @@ pub enum Reply {
 }
 
 impl Session {
-    /// A new session. `options`: settings that the client gave at start-up; RESET goes back to them. `sessions_max`: how many its
-    /// database may have. Errors: as `Settings::set`; 53300; 3D000 for a database that was dropped meanwhile; the store's.
+    /// A new session. `options`: settings that the client gave at start-up; RESET goes back to them. `limits`: how many its
+    /// database and its role may have. Errors: as `Settings::set`; 53300; 3D000 for a database that was dropped meanwhile; the store's.
     pub async fn new(
         instance: Arc<Instance>,
         identity: Identity,
         options: &[(String, String)],
-        sessions_max: Option<usize>,
+        limits: SessionLimits,
     ) -> Result<Session> {
         let mut settings = (**instance.settings()).clone();
         // Each session collects the changes that its own statements ask for.
@@ -141,10 +141,9 @@ impl Session {
             database: Arc::clone(&database),
             database_id: instance.database(),
         };
-        let shared =
-            instance
-                .state()
-                .begin_session(owner, identity.process_id, identity.client, sessions_max)?;
+        let shared = instance
+            .state()
+            .begin_session(owner, identity.process_id, identity.client, limits)?;
         let session = Session {
             instance,
             user,
@@ -187,6 +186,17 @@ impl Session {
     /// What the client is told of has to pass here.
     pub fn durability_barrier(&self) -> DurabilityBarrier {
         DurabilityBarrier::new(Arc::clone(self.instance.store()), self.dependency.clone())
+    }
+
+    /// `session_user`: who the session is, the client's user as long as nobody has set another.
+    pub fn session_user(&self) -> &Arc<str> {
+        &self.settings().session_user
+    }
+
+    /// `current_user`: who its statements run as.
+    pub fn current_user(&self) -> &Arc<str> {
+        let settings = self.settings();
+        settings.role.as_ref().unwrap_or(&settings.session_user)
     }
 
     /// What others see of the session.

@@ -42,9 +42,14 @@ impl Server {
             process_id: 1,
             client: None,
         };
-        let session = Session::new(Arc::clone(&instance), identity, &[], None)
-            .await
-            .unwrap();
+        let session = Session::new(
+            Arc::clone(&instance),
+            identity,
+            &[],
+            crate::system::SessionLimits::default(),
+        )
+        .await
+        .unwrap();
         Server {
             instance,
             session,

@@ -65,9 +65,14 @@ mod tests {
             process_id: 1,
             client: None,
         };
-        let mut session = Session::new(Arc::clone(&instance), identity, &[], None)
-            .await
-            .unwrap();
+        let mut session = Session::new(
+            Arc::clone(&instance),
+            identity,
+            &[],
+            crate::system::SessionLimits::default(),
+        )
+        .await
+        .unwrap();
         let begun = store.clock().now();
         for text in [
             "SET keyspan.trash_hours = 1",

@@ -169,6 +169,7 @@ impl Client {
             hints: Default::default(),
             notices: Arc::clone(&self.notices),
             user: "keyspan".into(),
+            session_user: "keyspan".into(),
             database: "keyspan".into(),
             process_id: 1,
             prepared: Arc::default(),

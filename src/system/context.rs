@@ -76,6 +76,8 @@ pub struct StatementContext {
     pub notices: Arc<Mutex<Vec<Notice>>>,
     /// `current_user`.
     pub user: Arc<str>,
+    /// `session_user`.
+    pub session_user: Arc<str>,
     /// `current_database()`.
     pub database: Arc<str>,
     /// `pg_backend_pid()`.

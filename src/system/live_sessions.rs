@@ -27,6 +27,15 @@ struct State {
     closed: BTreeSet<DatabaseId>,
 }
 
+/// How many sessions may be at once; `None`: as many as the server has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SessionLimits {
+    /// In the session's database.
+    pub of_database: Option<usize>,
+    /// Of its user.
+    pub of_role: Option<usize>,
+}
+
 /// A database takes no session as long as this lives.
 #[derive(Debug)]
 pub struct ClosedDatabase {
@@ -56,21 +65,36 @@ impl LiveSessions {
         own.cloned().collect()
     }
 
-    /// One begins. `limit`: how many its database may have. Errors: 53300; 3D000 for a database that is being dropped.
-    pub fn begin(&self, session: &Arc<SessionState>, limit: Option<usize>) -> Result<()> {
+    /// One begins, within limits. Errors: 53300; 3D000 for a database that is being dropped.
+    pub fn begin(&self, session: &Arc<SessionState>, limits: SessionLimits) -> Result<()> {
         let mut state = self.lock();
         if state.closed.contains(&session.database_id) {
             return Err(Error::UndefinedDatabase {
                 name: session.database.to_string(),
             });
         }
-        let own = state.live.values();
-        let own = own.filter(|other| other.database_id == session.database_id);
-        if limit.is_some_and(|limit| own.count() >= limit) {
+        let all = || state.live.values();
+        let of_database = || {
+            all()
+                .filter(|other| other.database_id == session.database_id)
+                .count()
+        };
+        let of_role = || all().filter(|other| other.user == session.user).count();
+        let full = if limits.of_database.is_some_and(|limit| of_database() >= limit) {
+            Some(("database", &session.database))
+        } else if limits.of_role.is_some_and(|limit| of_role() >= limit) {
+            Some(("role", &session.user))
+        } else {
+            None
+        };
+        if let Some((kind, name)) = full {
             return Err(Error::LimitExceeded {
                 state: Limit::Connections,
-                message: format!("too many connections for database \"{}\"", session.database),
-                hint: "End some, or raise it: ALTER DATABASE … CONNECTION LIMIT.".to_string(),
+                message: format!("too many connections for {kind} \"{name}\""),
+                hint: format!(
+                    "End some, or raise it: ALTER {} … CONNECTION LIMIT.",
+                    kind.to_uppercase()
+                ),
             });
         }
         state.live.insert(session.process_id, Arc::clone(session));

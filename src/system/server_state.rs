@@ -8,7 +8,7 @@ use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
 use super::expiry_figures::ExpiryFigures;
 use super::exported_snapshots::ExportedSnapshots;
-use super::live_sessions::LiveSessions;
+use super::live_sessions::{LiveSessions, SessionLimits};
 use super::refused_statements::RefusedStatements;
 use super::session_state::{SessionOwner, SessionState, TcpEnds};
 use super::small_scans::SmallScans;
@@ -77,13 +77,13 @@ impl ServerState {
         &self.sessions
     }
 
-    /// A session begins, which all see until `end_session`. `limit`: as [`LiveSessions::begin`]. Errors: as there.
+    /// A session begins, which all see until `end_session`. `limits`: as [`LiveSessions::begin`]. Errors: as there.
     pub fn begin_session(
         &self,
         owner: SessionOwner,
         process_id: i32,
         client: Option<TcpEnds>,
-        limit: Option<usize>,
+        limits: SessionLimits,
     ) -> Result<Arc<SessionState>> {
         let shared = (
             Arc::clone(&self.locks),
@@ -91,7 +91,7 @@ impl ServerState {
             Arc::clone(&self.snapshots),
         );
         let session = Arc::new(SessionState::new(shared, owner, process_id, client));
-        match self.sessions.begin(&session, limit) {
+        match self.sessions.begin(&session, limits) {
             Ok(()) => Ok(session),
             Err(error) => {
                 session.end();
@@ -108,7 +108,8 @@ impl ServerState {
             database: "test".into(),
             database_id: crate::catalog::FIRST_DATABASE,
         };
-        self.begin_session(owner, 1, None, None).unwrap()
+        self.begin_session(owner, 1, None, SessionLimits::default())
+            .unwrap()
     }
 
     /// The session is over: its locks are free, and it listens no more.

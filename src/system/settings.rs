@@ -112,6 +112,12 @@ pub struct Settings {
     pub default_isolation: Isolation,
     /// keyspan.key_locks_max.
     pub key_locks_max: usize,
+    /// session_authorization.
+    pub session_user: Arc<str>,
+    /// role; `None`: none.
+    pub role: Option<Arc<str>>,
+    /// keyspan.authentication: clients are asked for the passwords of their roles.
+    pub asks_for_passwords: bool,
     /// keyspan.databases_max.
     pub databases_max: usize,
     /// keyspan.any_database: names that nobody gave to a database reach the first.
@@ -489,6 +495,9 @@ impl Settings {
             deadlock_timeout_ms: 0,
             isolation: Isolation::ReadCommitted,
             default_isolation: Isolation::ReadCommitted,
+            session_user: Arc::default(),
+            role: None,
+            asks_for_passwords: false,
             databases_max: 0,
             any_database: false,
             advisory_locks_max: 0,

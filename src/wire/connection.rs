@@ -13,6 +13,7 @@ use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtoco
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::authentication::authenticate;
 use super::copy_messages::{CopySource, copy_messages};
 use super::input::{Frame, Input};
 use super::listening::Listening;
@@ -76,12 +77,12 @@ async fn begin(
 ) -> Option<Begun> {
     let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, listening));
     let opened = match started.await {
-        Ok(Ok(Some(startup))) => match listening.places.clone().try_acquire_owned() {
+        Ok(Ok(Some(startup))) => match authenticated(&mut input, &mut output, listening, &startup).await {
             Ok(place) => {
                 let opened = open_session(&startup, client, listening).await;
                 opened.map(|session| (startup, session, place))
             }
-            Err(_) => Err(Error::TooManyClients),
+            Err(error) => Err(error),
         },
         Ok(Ok(None)) | Err(_) => return None,
         Ok(Err(error)) => Err(error),
@@ -99,6 +100,22 @@ async fn begin(
             None
         }
     }
+}
+
+/// A place among the sessions for a client that is who it says. Errors: as [`authenticate`]; 53300.
+async fn authenticated(
+    input: &mut Input,
+    output: &mut Output,
+    listening: &Listening,
+    startup: &Startup,
+) -> Result<OwnedSemaphorePermit> {
+    let asked = authenticate(input, output, &listening.databases, startup);
+    match tokio::time::timeout(STARTUP_TIME_MAX, asked).await {
+        Ok(known) => known?,
+        Err(_) => return Err(Error::ClientGone),
+    }
+    let place = listening.places.clone().try_acquire_owned();
+    place.map_err(|_| Error::TooManyClients)
 }
 
 /// Reads requests until one is for a session; `None` when there is none to serve.

@@ -12,6 +12,7 @@
 //!   (`descriptors`).
 //! - Bytes in the output buffer are whole messages, so that an error may follow them at any time.
 
+mod authentication;
 mod cancel;
 mod client_encoding;
 mod connection;

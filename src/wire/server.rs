@@ -123,17 +123,7 @@ impl Server {
     /// an address beyond this machine or a bad setting, 58030 when the address cannot be listened on.
     pub async fn start(mut options: ServerOptions) -> Result<Server> {
         options.take_named()?;
-        if !options.listen.ip().is_loopback() {
-            return Err(Error::InvalidParameter {
-                message: format!(
-                    "refusing to listen on {}: there is no authentication yet",
-                    options.listen
-                ),
-                hint: Some(
-                    "Listen on a loopback address, such as 127.0.0.1, and tunnel from elsewhere.".to_string(),
-                ),
-            });
-        }
+        require_safe(&options)?;
         let refused = |error| cannot_listen(options.listen, &error);
         let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
         let local_addr = listener.local_addr().map_err(refused)?;
@@ -222,6 +212,27 @@ impl Server {
         let _ = self.emptying.await;
         self.listening.databases.end().await;
         self.listening.databases.first().store().close().await
+    }
+}
+
+/// Errors: 22023 for an address beyond this machine where nobody is asked for a password.
+fn require_safe(options: &ServerOptions) -> Result<()> {
+    let is_asked = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case("keyspan.authentication") && !value.eq_ignore_ascii_case("trust")
+    };
+    match options.listen.ip().is_loopback() || options.settings.iter().any(is_asked) {
+        true => Ok(()),
+        false => Err(Error::InvalidParameter {
+            message: format!(
+                "refusing to listen on {}: whoever reaches the server is trusted",
+                options.listen
+            ),
+            hint: Some(
+                "Make roles with passwords, and give --set keyspan.authentication=scram-sha-256; there is no TLS, so tunnel what others may read. \
+                 Or listen on a loopback address, such as 127.0.0.1."
+                    .to_string(),
+            ),
+        }),
     }
 }
 

@@ -44,6 +44,7 @@ mod range_locks;
 mod regions;
 mod rekey;
 mod resources;
+mod roles;
 mod server;
 mod server_log;
 mod session_settings;

@@ -8,7 +8,7 @@ use super::{FaultKind, Faults, Walk, hex};
 use crate::catalog::dynamic_column::{self, StoredColumns};
 use crate::catalog::{
     DatabaseDef, Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, database, extension,
-    record, region, routine_record, trash, type_record,
+    record, region, role, routine_record, trash, type_record,
 };
 use crate::codec::keyspace::{
     DatabaseId, ENTRY_PREFIX_BYTES, FIRST_DATABASE, IndexId, Keyspace, SchemaKey, TableId, table_range,
@@ -318,6 +318,7 @@ impl Records {
             Keyspace::CatalogPart { .. } | Keyspace::Clock => fixed::<8>(value).map(drop)?,
             Keyspace::NextTableId => self.next_id = Some(TableId::from_be_bytes(fixed(value)?)),
             Keyspace::Database { name } => self.take_database(name, value)?,
+            Keyspace::Role { name } => check_role(name, value)?,
             Keyspace::DroppedDatabase { database } => self.dropped_databases.push(database),
             Keyspace::Schema { .. } => self.schemas.push(Stored {
                 database: record::database_of(value)?,
@@ -378,6 +379,14 @@ impl Records {
     }
 }
 
+fn check_role(name: &str, value: &[u8]) -> Result<()> {
+    let role = role::decode(value)?.name;
+    match role == name {
+        true => Ok(()),
+        false => Err(damaged(format!("it is that of role \"{role}\""))),
+    }
+}
+
 fn check_settings(of: &str, value: &[u8]) -> Result<()> {
     let owner = record::decode_settings(value)?.owner;
     match owner.key_text() == of {
@@ -412,6 +421,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::CatalogPart { part } => format!("version of part {part} of the catalog"),
         Keyspace::NextTableId => "next table id".to_string(),
         Keyspace::Database { name } => format!("database \"{name}\""),
+        Keyspace::Role { name } => format!("role \"{name}\""),
         Keyspace::DroppedDatabase { database } => format!("dropped database {database}"),
         Keyspace::Schema { schema } => format!("schema {}", in_database(*schema)),
         Keyspace::Relation { id } => format!("relation {id}"),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     CATALOG_PART, DATABASE, DROPPED, DROPPED_DATABASE, DYNAMIC_COLUMN, DatabaseId, EXTENSION, IndexId,
     Keyspace, LARGE_OBJECT, LARGE_OBJECT_OF, LARGE_OBJECT_PAGE, LARGE_OBJECT_PAGE_OF, REGIONS, RELATION,
-    ROUTINE, SCHEMA, SETTINGS, SYSTEM_TABLE, TRASH, TYPE, TableId, entry_prefix, large_object_prefix,
+    ROLE, ROUTINE, SCHEMA, SETTINGS, SYSTEM_TABLE, TRASH, TYPE, TableId, entry_prefix, large_object_prefix,
 };
 use crate::codec::KeyRange;
 
@@ -59,6 +59,11 @@ pub fn large_object_pages_range(database: DatabaseId, from: Option<(u32, u32)>) 
             },
         },
     }
+}
+
+/// See [`relations_range`].
+pub fn roles_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, ROLE)
 }
 
 /// See [`relations_range`].

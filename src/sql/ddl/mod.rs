@@ -222,6 +222,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
         Definition::LargeObject { oid, change } => large_object::change(ctx, *oid, change).await,
+        Definition::Role(definition) => role::execute(ctx, definition).await,
         Definition::Database(definition) => database::execute(ctx, definition).await,
         Definition::Routine(definition) => routine_definition::execute(ctx, definition).await,
         Definition::CommentOnSystem { kind } => {

@@ -60,7 +60,7 @@ fn owner(ctx: &StatementContext, of: &SettingsOf) -> Result<SettingsOwner> {
                     return Ok(database.map_or(SettingsOwner::AllRoles, SettingsOwner::Database));
                 }
                 RoleName::Current => ctx.user.to_string(),
-                RoleName::Named(name) if is_role(&ctx.user, name) => name.clone(),
+                RoleName::Named(name) if is_role(ctx, name) => name.clone(),
                 RoleName::Named(name) => {
                     return Err(Error::UndefinedObject {
                         kind: "role",

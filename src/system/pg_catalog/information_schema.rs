@@ -10,8 +10,8 @@ use super::constraint_rows::{
 use super::ddl_text::view_definition;
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES};
+use super::role_rows::role_names;
 use super::sequence_rows::{STANDARD_SEQUENCE, identity_sequences, standard_sequences};
-use super::session_rows::role_names;
 use super::type_cells::type_cells;
 use super::{routine_rows, trigger_rows, type_rows};
 use crate::catalog::SequenceDef;
@@ -390,7 +390,7 @@ fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 fn enabled_roles(source: &Source<'_>, rows: &mut RelationRows) {
-    for (_, name) in role_names(&source.ctx.user) {
+    for (_, name) in role_names(source.ctx) {
         rows.push(&[("role_name", text(name))]);
     }
 }

@@ -30,6 +30,7 @@ pub(crate) mod own_relations;
 mod partition_rows;
 mod relation_rows;
 pub(crate) mod relations;
+pub(crate) mod role_rows;
 mod routine_rows;
 mod sequence_rows;
 pub(crate) mod session_rows;
@@ -64,13 +65,7 @@ use crate::table::committed_row_counts;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 pub(crate) use index_rows::{BTREE, GIN};
-
-/// Whether a role of this name is there for a session of the user.
-pub(crate) fn is_role(user: &str, name: &str) -> bool {
-    session_rows::role_names(user)
-        .iter()
-        .any(|(_, role)| role == name)
-}
+pub(crate) use role_rows::{is_role, role_oid};
 
 /// The hidden column that says which relation a row is of, behind all others; not among the columns of `*`.
 pub const TABLE_OID: &str = "tableoid";

@@ -14,6 +14,8 @@ pub(crate) const TRIGGER_CLASS: i64 = 2620;
 pub(crate) const PROCEDURE_CLASS: i64 = 1255;
 /// pg_language.
 pub(super) const LANGUAGE_CLASS: i64 = 2612;
+/// Of roles.
+pub(super) const AUTHID_CLASS: i64 = 1260;
 /// Of databases.
 pub(super) const DATABASE_CLASS: i64 = 1262;
 /// pg_extension.

@@ -12,7 +12,7 @@ use super::object_class::{
     default_oid,
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
-use super::session_rows::DATABASE_OWNER_OID;
+use super::role_rows::{self, DATABASE_OWNER_OID};
 use super::{
     constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, trigger_rows, type_rows,
     view_rows,
@@ -78,10 +78,12 @@ static COUNTED_COLUMNS: &[(&str, &str)] = &[
 
 /// Those whose rows are of the statement: of its session, or of the server now.
 static STATEMENT_RELATIONS: &[Filled] = &[
-    ("pg_authid", ROLE, session_rows::authid),
-    ("pg_roles", ROLE_WITH_PASSWORD, session_rows::roles),
-    ("pg_user", USER, session_rows::users),
-    ("pg_shadow", USER, session_rows::users),
+    ("pg_authid", role_rows::ROLE, role_rows::authid),
+    ("pg_roles", role_rows::ROLE_WITH_PASSWORD, role_rows::roles),
+    ("pg_user", role_rows::USER, role_rows::users),
+    ("pg_shadow", role_rows::USER, role_rows::users),
+    ("pg_group", &[], role_rows::groups),
+    ("pg_auth_members", &[], role_rows::memberships),
     ("pg_database", session_rows::DATABASE, session_rows::databases),
     ("pg_shdescription", &[], session_rows::shared_descriptions),
     ("pg_settings", session_rows::SETTING, session_rows::settings),
@@ -105,10 +107,6 @@ static STATEMENT_RELATIONS: &[Filled] = &[
     ("pg_prepared_statements", &[], session_rows::prepared_statements),
     ("pg_cursors", &[], session_rows::cursors),
 ];
-
-const ROLE: Constants = session_rows::ROLE;
-const ROLE_WITH_PASSWORD: Constants = session_rows::ROLE_WITH_PASSWORD;
-const USER: Constants = session_rows::USER;
 
 /// Whether the rows of a relation of pg_catalog are of the statement that reads them.
 pub(super) fn is_of_statement(name: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Rows of `pg_catalog` that come from the session and the server rather than from tables: roles, the database,
+//! Rows of `pg_catalog` that come from the session and the server rather than from tables: databases,
 //! settings, the session itself, time zones.
 
 use std::collections::HashSet;
@@ -10,99 +10,12 @@ use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
 use super::object_class::DATABASE_CLASS;
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
+use super::role_rows::{self, role_names, user_oid};
 use crate::catalog::{DatabaseId, FIRST_DATABASE, FIRST_OID, SettingsOwner};
 use crate::codec::keyspace::{AdvisoryKey, Keyspace};
-use crate::system::catalog_version::objects::{OWNER_NAME, OWNER_OID};
 use crate::system::session_state::{ActivityState, WaitFor};
 use crate::system::settings::{SettingKind, SettingScope, Unit};
 use crate::types::{Zone, abbreviations};
-
-/// The oid of the session's user when it is not the owner of everything: no object has it.
-const SESSION_USER_OID: i64 = 16383;
-
-/// The roles that exist: the owner of everything and the session's user, which may do everything too (there is no
-/// authentication yet).
-pub(crate) fn role_names(user: &str) -> Vec<(i64, String)> {
-    let mut roles = vec![(OWNER_OID, OWNER_NAME.to_string())];
-    if user != OWNER_NAME {
-        roles.push((SESSION_USER_OID, user.to_string()));
-    }
-    roles
-}
-
-/// The role that PostgreSQL gives the schema public.
-pub(crate) const DATABASE_OWNER_OID: i64 = 6171;
-
-/// PostgreSQL's predefined roles, for tools that look for them: nobody can be one.
-const PREDEFINED_ROLES: [(i64, &str); 12] = [
-    (DATABASE_OWNER_OID, "pg_database_owner"),
-    (6181, "pg_read_all_data"),
-    (6182, "pg_write_all_data"),
-    (3373, "pg_monitor"),
-    (3374, "pg_read_all_settings"),
-    (3375, "pg_read_all_stats"),
-    (3377, "pg_stat_scan_tables"),
-    (4569, "pg_read_server_files"),
-    (4570, "pg_write_server_files"),
-    (4571, "pg_execute_server_program"),
-    (4200, "pg_signal_backend"),
-    (4544, "pg_checkpoint"),
-];
-
-/// Every role that has a name: those that exist, and the predefined ones.
-pub(crate) fn all_role_names(user: &str) -> impl Iterator<Item = (i64, String)> {
-    let predefined = PREDEFINED_ROLES.iter();
-    role_names(user)
-        .into_iter()
-        .chain(predefined.map(|(oid, name)| (*oid, name.to_string())))
-}
-
-pub(crate) const ROLE: Constants = &[("rolinherit", "t"), ("rolconnlimit", "-1")];
-
-pub(crate) const ROLE_WITH_PASSWORD: Constants = &[
-    ("rolinherit", "t"),
-    ("rolconnlimit", "-1"),
-    ("rolpassword", "********"),
-];
-
-pub(crate) fn authid(source: &Source<'_>, rows: &mut RelationRows) {
-    roles(source, rows);
-}
-
-pub(crate) fn roles(source: &Source<'_>, rows: &mut RelationRows) {
-    let mut push = |oid: i64, name: &str, may_all: bool| {
-        rows.push(&[
-            ("oid", text(oid)),
-            ("rolname", text(name)),
-            ("rolsuper", boolean(may_all)),
-            ("rolcreaterole", boolean(may_all)),
-            ("rolcreatedb", boolean(may_all)),
-            ("rolcanlogin", boolean(may_all)),
-            ("rolreplication", boolean(may_all)),
-            ("rolbypassrls", boolean(may_all)),
-        ]);
-    };
-    for (oid, name) in role_names(&source.ctx.user) {
-        push(oid, &name, true);
-    }
-    for (oid, name) in PREDEFINED_ROLES {
-        push(oid, name, false);
-    }
-}
-
-pub(crate) const USER: Constants = &[
-    ("usecreatedb", "t"),
-    ("usesuper", "t"),
-    ("userepl", "t"),
-    ("usebypassrls", "t"),
-    ("passwd", "********"),
-];
-
-pub(crate) fn users(source: &Source<'_>, rows: &mut RelationRows) {
-    for (oid, name) in role_names(&source.ctx.user) {
-        rows.push(&[("usesysid", text(oid)), ("usename", text(name))]);
-    }
-}
 
 pub(crate) const DATABASE: Constants = &[
     ("datdba", "10"),
@@ -145,6 +58,7 @@ pub(crate) fn shared_descriptions(source: &Source<'_>, rows: &mut RelationRows) 
             ]);
         }
     }
+    role_rows::descriptions(source, rows);
 }
 
 pub(crate) const INDEX_BUILD: Constants = &[
@@ -245,7 +159,7 @@ pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {
 
 /// What ALTER DATABASE and ROLE … SET left.
 pub(crate) fn altered_settings(source: &Source<'_>, rows: &mut RelationRows) {
-    let roles = role_names(&source.ctx.user);
+    let roles = role_names(source.ctx);
     let oid_of = |role: &str| roles.iter().find(|(_, name)| name == role).map(|(oid, _)| *oid);
     for altered in source.ctx.catalog.altered.values() {
         let (database, role) = match &altered.owner {
@@ -303,11 +217,6 @@ pub(crate) const ACTIVITY: Constants = &[("backend_type", "client backend")];
 pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
     let waiting = source.ctx.txn.lock_table().waits();
     for session in source.ctx.server.sessions() {
-        let roles = role_names(&session.user);
-        let oid = roles
-            .iter()
-            .find(|(_, name)| **name == *session.user)
-            .map(|(oid, _)| *oid);
         let (activity, (state, changed_us)) = (session.activity(), session.state());
         let is_active = state == ActivityState::Active;
         let began_us = match (session.transaction_started_us(), is_active) {
@@ -328,7 +237,7 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
             ("datid", text(session.database_id)),
             ("datname", text(&session.database)),
             ("pid", text(session.process_id)),
-            ("usesysid", oid.map(|oid| oid.to_string())),
+            ("usesysid", text(user_oid(&source.ctx.catalog, &session.user))),
             ("usename", text(&session.user)),
             ("application_name", text(&activity.application)),
             (

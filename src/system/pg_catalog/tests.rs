@@ -177,6 +177,7 @@ pub(crate) async fn statement() -> StatementContext {
         hints: Default::default(),
         notices: Arc::new(Mutex::new(Vec::new())),
         user: "alice".into(),
+        session_user: "alice".into(),
         database: "shop".into(),
         process_id: 42,
         prepared: Arc::default(),

@@ -11,6 +11,18 @@ use crate::table::Limits;
 use crate::types::{ByteaOutput, CharacterEncoding, DateStyle, IntervalStyle, ResultLimits, Zone};
 
 impl Settings {
+    /// Who the session is, and what it is asked for.
+    fn derive_roles(&mut self) {
+        if *self.session_user != *self.value("session_authorization") {
+            self.session_user = self.value("session_authorization").into();
+        }
+        self.role = match self.value("role") {
+            "none" => None,
+            role => Some(role.into()),
+        };
+        self.asks_for_passwords = self.value("keyspan.authentication") != "trust";
+    }
+
     /// Reads the typed fields out of the texts, which `normalize` has checked.
     pub(super) fn derive(&mut self) {
         self.derive_format();
@@ -45,6 +57,7 @@ impl Settings {
         self.isolation = Isolation::of(self.value("transaction_isolation"));
         self.default_isolation = Isolation::of(self.value("default_transaction_isolation"));
         self.key_locks_max = self.number("keyspan.key_locks_max");
+        self.derive_roles();
         self.any_database = self.value("keyspan.any_database") == "on";
         self.databases_max = self.number("keyspan.databases_max");
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");

@@ -116,6 +116,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Keys that a transaction locks one by one; what it locks behind that in the order of keys are ranges.",
     ),
     server(
+        "keyspan.authentication",
+        "trust",
+        Enum(&["trust", "scram-sha-256"]),
+        "trust: whoever reaches the server is who he says, and only loopback is served; scram-sha-256: roles that may log in show that they know their password.",
+    ),
+    server(
         "keyspan.any_database",
         "on",
         Bool,

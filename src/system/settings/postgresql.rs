@@ -81,7 +81,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         true,
         "PostgreSQL's version that Keyspan answers as.",
     ),
-    internal("session_authorization", "postgres", true, "The session's user."),
+    internal("session_authorization", "postgres", true, "The session's user.").shaping_plans(),
     // ---- transactions and time limits --------------------------------------------------------------------------
     user(
         "default_transaction_isolation",
@@ -165,7 +165,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     )
     .shaping_plans(),
     user("lc_messages", "C", Text, "Language of messages: always English."),
-    user("role", "none", Text, "The current role."),
+    user("role", "none", Text, "The current role.").shaping_plans(),
     user(
         "search_path",
         "\"$user\", public",
