@@ -1,6 +1,7 @@
 //! Statements carried out: names resolved against our catalog, DDL, DML, EXPLAIN; queries bound and planned. Knows
 //! nothing of sockets.
 
+mod alone;
 mod column_type;
 mod copy;
 mod cursor;

@@ -16,8 +16,6 @@ struct Place {
     port: u16,
     user: String,
     name: String,
-    /// The database that tests of the application use, and whether it is there.
-    test_name: (String, bool),
 }
 
 fn folder(application: &str) -> PathBuf {
@@ -47,7 +45,6 @@ fn manage(place: &Place, arguments: &[&str]) {
         .env("DATABASE_PORT", place.port.to_string())
         .env("DATABASE_USER", &place.user)
         .env("DATABASE_NAME", &place.name)
-        .env("DATABASE_TEST_NAME", &place.test_name.0)
         .env("DATABASE_OPTIONS", "-c keyspan.full_scan=allow");
     let output = command.output().expect("python3 runs");
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
@@ -60,10 +57,8 @@ fn run_django(place: &Place) {
     manage(place, &["migrate", "polls", "zero", "--verbosity", "0"]);
     manage(place, &["migrate", "--verbosity", "0"]);
     manage(place, &["makemigrations", "--check", "--dry-run"]);
-    match place.test_name.1 {
-        true => manage(place, &["test", "--keepdb"]),
-        false => manage(place, &["test", "--noinput"]),
-    }
+    // In a database that it makes, and drops.
+    manage(place, &["test", "--noinput"]);
 }
 
 #[test]
@@ -79,8 +74,7 @@ fn django_migrates_and_passes_its_tests() {
         host: addr.ip().to_string(),
         port: addr.port(),
         user: "app".to_string(),
-        name: "postgres".to_string(),
-        test_name: ("postgres".to_string(), true),
+        name: "app".to_string(),
     });
 }
 
@@ -171,7 +165,6 @@ fn place_of(target: &Target) -> Place {
         port: port.parse().expect("a port is a number"),
         user: target.user.clone(),
         name: target.database.clone(),
-        test_name: (format!("{}_tests", target.database), false),
     }
 }
 
@@ -194,7 +187,6 @@ async fn libraries_of_node_do_as_on_postgresql() {
             port: addr.port(),
             user: "app".to_string(),
             name: "app".to_string(),
-            test_name: (String::new(), false),
         };
         let ran = tokio::task::spawn_blocking(move || run_node(script, &own))
             .await
@@ -439,7 +431,6 @@ async fn scripts_of_applications_do_as_on_postgresql() {
             port: server.addr().port(),
             user: "app".to_string(),
             name: "app".to_string(),
-            test_name: (String::new(), false),
         };
         let ran = tokio::task::spawn_blocking(move || run_script(script, &place))
             .await

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use sqlparser::ast::Ident;
 
-use super::upkeep::forbid_block;
 use super::{notice, role, storage};
 use crate::catalog::{Catalog, CatalogWriter, DatabaseDef, FIRST_DATABASE, FIRST_DATABASE_NAME};
 use crate::error::{DuplicateKind, Limit, StatementFault};
 use crate::parse::database::{DatabaseChange, DatabaseDefinition, DatabaseOption};
 use crate::parse::definition::RoleName;
+use crate::sql::alone::require_alone;
 use crate::system::interrupt::Cause;
 use crate::system::{ClosedDatabase, Notice, StatementContext};
 use crate::types::CharacterEncoding;
@@ -106,7 +106,7 @@ async fn create(
     if_not_exists: bool,
     options: &[DatabaseOption],
 ) -> Result<()> {
-    forbid_block(ctx, "CREATE DATABASE")?;
+    require_alone(ctx, "CREATE DATABASE")?;
     let wanted = new_of(ctx, options)?;
     let mut lost = Ok(());
     for _ in 0..TRIES {
@@ -368,7 +368,7 @@ fn rename(ctx: &StatementContext, database: &DatabaseDef, new_name: &str) -> Res
 }
 
 async fn drop_one(ctx: &StatementContext, name: &str, if_exists: bool, force: bool) -> Result<()> {
-    forbid_block(ctx, "DROP DATABASE")?;
+    require_alone(ctx, "DROP DATABASE")?;
     let database = match find(ctx, name) {
         Err(Error::UndefinedDatabase { .. }) if if_exists => {
             notice(

@@ -8,6 +8,7 @@ use crate::catalog::{Access, Object, TableDef, reclaim_dropped};
 use crate::error::StatementFault;
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
+use crate::sql::alone::require_alone;
 use crate::sql::relation::{relation, table};
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
@@ -17,7 +18,7 @@ pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<(
     let tag = upkeep.kind.tag();
     match &upkeep.kind {
         UpkeepKind::Vacuum { analyze: counts } => {
-            forbid_block(ctx, tag)?;
+            require_alone(ctx, tag)?;
             let tables = tables(ctx, "vacuum", &upkeep.targets)?;
             match counts {
                 true => analyze::recount_all(ctx, &tables).await,
@@ -67,17 +68,6 @@ pub(super) async fn reclaim(ctx: &StatementContext, statement: &str) -> Result<(
     Ok(())
 }
 
-/// Errors: 25001 in a transaction block.
-pub(super) fn forbid_block(ctx: &StatementContext, statement: &str) -> Result<()> {
-    match ctx.in_block {
-        true => Err(Error::TransactionState {
-            state: "25001",
-            message: format!("{statement} cannot run inside a transaction block"),
-        }),
-        false => Ok(()),
-    }
-}
-
 /// The tables that VACUUM or ANALYZE names, all for none; a view is passed over with a WARNING.
 fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Result<Vec<Arc<TableDef>>> {
     if targets.is_empty() {
@@ -117,7 +107,7 @@ fn reindex(
     targets: &[UpkeepTarget],
 ) -> Result<()> {
     if concurrently {
-        forbid_block(ctx, "REINDEX CONCURRENTLY")?;
+        require_alone(ctx, "REINDEX CONCURRENTLY")?;
     }
     let in_one = |of: &TableDef| of.indexes.iter().find(|index| index.invalid).cloned();
     let invalid = match of {
@@ -136,13 +126,13 @@ fn reindex(
             None => None,
         },
         ReindexOf::Schema(name) => {
-            forbid_block(ctx, "REINDEX SCHEMA")?;
+            require_alone(ctx, "REINDEX SCHEMA")?;
             let name = &ctx.catalog.schema(name)?.name;
             let mut tables = ctx.catalog.tables();
             tables.find_map(|table| in_one(table).filter(|_| table.schema == *name))
         }
         ReindexOf::Database(name) | ReindexOf::System(name) => {
-            forbid_block(ctx, "REINDEX DATABASE")?;
+            require_alone(ctx, "REINDEX DATABASE")?;
             if name
                 .as_ref()
                 .is_some_and(|name| ctx.database_id(name) != Ok(ctx.txn.database()))
@@ -171,7 +161,7 @@ fn reindex(
 /// CLUSTER: rows stand in the order of the primary key, whatever is asked for.
 fn cluster(ctx: &StatementContext, targets: &[UpkeepTarget], index: Option<&str>) -> Result<()> {
     let Some(target) = targets.first() else {
-        return forbid_block(ctx, "CLUSTER");
+        return require_alone(ctx, "CLUSTER");
     };
     let table = table(ctx, &target.name, Access::Cluster)?;
     if let Some(index) = index {

@@ -24,6 +24,7 @@ use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
 use crate::catalog::{Catalog, TableDef};
 use crate::codec::keyspace::entry_prefix;
+use crate::sql::alone::require_alone;
 use crate::system::plan_cache::PlanCache;
 use crate::system::{Notice, StatementContext};
 use crate::table::{RowEncoder, constraint_key, lock_for_writes};
@@ -70,7 +71,7 @@ pub(super) async fn execute(
     rows_max: usize,
 ) -> Result<WriteResult> {
     let (command, done) = words(statement)?;
-    require_alone(ctx, command)?;
+    require_alone(ctx, &format!("{command} with the hint _l_batch_"))?;
     let mut progress = Progress::default();
     let written = match pass(ctx, (statement, kept), rows_max, &mut progress).await {
         Ok(Pass::Whole) => Ok(()),
@@ -94,19 +95,6 @@ fn words(statement: &ast::Statement) -> Result<(&'static str, &'static str)> {
         ast::Statement::Update(_) => Ok(("UPDATE", "updated")),
         _ => Err(Error::internal("batches of what is neither UPDATE nor DELETE")),
     }
-}
-
-/// Errors: 25001 in a transaction block or a function.
-fn require_alone(ctx: &StatementContext, command: &str) -> Result<()> {
-    let what = match (ctx.in_block, ctx.calls > 0) {
-        (_, true) => "cannot be executed from a function",
-        (true, false) => "cannot run inside a transaction block",
-        (false, false) => return Ok(()),
-    };
-    Err(Error::TransactionState {
-        state: "25001",
-        message: format!("{command} with the hint _l_batch_ {what}"),
-    })
 }
 
 fn tell(ctx: &StatementContext, done: &str, progress: &Progress) {

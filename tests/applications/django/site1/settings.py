@@ -42,6 +42,5 @@ DATABASES = {
         "USER": os.environ["DATABASE_USER"],
         "NAME": os.environ["DATABASE_NAME"],
         "OPTIONS": {"options": os.environ.get("DATABASE_OPTIONS", "")},
-        "TEST": {"NAME": os.environ["DATABASE_TEST_NAME"]},
     }
 }
