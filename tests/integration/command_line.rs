@@ -44,7 +44,7 @@ fn what_cannot_be_served_is_refused_in_a_few_words() {
     let listen = |address| vec!["--listen", address];
     let cases: [(Vec<&str>, &str); 11] = [
         (listen("0.0.0.0:5433"), "refusing to listen on 0.0.0.0:5433"),
-        (listen("[::]:5433"), "HINT: Listen on a loopback address"),
+        (listen("[::]:5433"), "Or listen on a loopback address"),
         (listen(&taken), "Address already in use"),
         (listen("5433"), "expected an address and a port"),
         (listen("127.0.0.1:99999"), "expected an address and a port"),

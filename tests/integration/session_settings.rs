@@ -167,7 +167,8 @@ async fn what_cannot_be_altered_is_said() {
             "ROLLBACK; BEGIN READ ONLY; ALTER ROLE ALL SET work_mem = '8MB'",
             "25006",
         ),
-        ("ROLLBACK; ALTER ROLE test CREATEDB", "0A000"),
+        ("ROLLBACK; ALTER ROLE nobody CREATEDB", "42704"),
+        ("ALTER ROLE test IN DATABASE test CREATEDB", "42601"),
     ] {
         let error = run(&mut client, statement).await.expect_err(statement);
         assert_eq!(error.sqlstate, sqlstate, "{statement}: {error}");
