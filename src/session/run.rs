@@ -19,7 +19,8 @@ use crate::scan::OutputColumn;
 use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
 use crate::system::{
-    LoggedStatements, Notice, Parameters, Settings, SharedMark, StatementContext, now_us, query_threads,
+    DeferredMark, LoggedStatements, Notice, Parameters, Settings, SharedMark, StatementContext, now_us,
+    query_threads,
 };
 use crate::txn::{Transaction, is_data};
 use crate::{Error, Result};
@@ -282,6 +283,7 @@ impl Session {
             catalog,
             lookups: Arc::default(),
             in_block: in_transaction,
+            asks_deferred: in_transaction || writes_and_ends(statement),
             in_savepoint: self.transaction.is_in_savepoint(),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
@@ -332,6 +334,8 @@ impl Session {
                 Err(error) => error,
             };
             let is_again = !ends_alone(&txn, &error) && attempts.may_begin_again(self, &error);
+            // What it has left to be asked is undone with it.
+            self.shared.deferred.roll_back_to(DeferredMark::default());
             match is_again && !txn.is_over() {
                 true => txn.undo_to(origin),
                 // A statement that commits on its way has nothing to keep.
@@ -354,7 +358,7 @@ impl Session {
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
         txn.set_lock_policy(self.settings().lock_policy());
         let catalog = interrupt.guard(run.deadline, instance.catalog(txn, None)).await?;
-        let ctx = self.context_of(run, txn, catalog);
+        let ctx = self.context_of(run, txn, Arc::clone(&catalog));
         let outcome = interrupt.guard(run.deadline, run.execute(&ctx)).await;
         // What a definition that failed or was cancelled had done is undone before the client hears of it.
         if outcome.is_err() && ctx.jobs.ended().await {
@@ -369,6 +373,13 @@ impl Session {
             Reply::CopyFrom(copy) => copy.txn = Some(txn.clone()),
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
+                if self.shared.deferred.has_open() {
+                    // What its triggers have done is done.
+                    let now = Arc::new(txn.next_statement().await?);
+                    let ctx = self.context_of(run, &now, catalog);
+                    let asked = Box::pin(crate::sql::check_deferred(&ctx, |_| true));
+                    interrupt.guard(run.deadline, asked).await?;
+                }
                 self.settle_temporary(txn).await?;
                 self.before_commit()?;
                 // Whoever stops it now is still in time.
@@ -517,4 +528,11 @@ impl Attempts {
         }
         is_again
     }
+}
+
+/// Whether a statement writes rows, and is over when it answers: outside a block it is a transaction whose end is seen here.
+fn writes_and_ends(statement: &Statement) -> bool {
+    let parsed = &statement.parsed;
+    let ends = parsed.command.is_none() && !parsed.is_query_that_writes();
+    ends && parsed.kind.write().is_some_and(|write| !write.is_definition())
 }

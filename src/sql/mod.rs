@@ -42,7 +42,7 @@ use crate::{Error, Result};
 pub use copy::CopyIn;
 pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_cursor};
 use dml::{WithWrites, WritePlan};
-pub(crate) use dml::{assigned_value, compile_generated};
+pub(crate) use dml::{assigned_value, check_deferred, compile_generated};
 pub use effort::PARAMETER_BYTES_MAX;
 pub(crate) use execute_arguments::check_arguments;
 pub(crate) use explain::columns_of as explain_columns;

@@ -153,6 +153,7 @@ impl Client {
             common_rows: Arc::default(),
             lookups: Arc::default(),
             in_block: self.open.is_some(),
+            asks_deferred: self.open.is_some(),
             in_savepoint: false,
             jobs: Arc::default(),
             index_builds: Arc::default(),

@@ -43,6 +43,8 @@ pub struct StatementContext {
     pub lookups: Arc<Lookups>,
     /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
     pub in_block: bool,
+    /// Whether what it leaves of deferred constraints is asked before its transaction commits.
+    pub asks_deferred: bool,
     /// Whether it stands behind a savepoint.
     pub in_savepoint: bool,
     /// Work of the statement that outlives it.

@@ -70,7 +70,7 @@ pub(super) async fn lock_keys(ctx: &StatementContext, table: &TableDef, rows: &[
 pub(super) async fn settle(ctx: &StatementContext, written: WrittenKeys) -> Result<()> {
     let WrittenKeys { table, index, keys } = written;
     let initially = index.deferral == Some(Deferral::Deferred);
-    let is_deferred = ctx.in_block && ctx.session.deferred.is_deferred(index.oid, initially);
+    let is_deferred = ctx.asks_deferred && ctx.session.deferred.is_deferred(index.oid, initially);
     let rows = keys.first().map_or(0, |column| column.len());
     for from in (0..rows).step_by(KEYS_AT_ONCE) {
         let keys = slice(&keys, from, KEYS_AT_ONCE);

@@ -9,9 +9,9 @@ use crate::Result;
 use crate::catalog::ForeignKey;
 use crate::system::{DeferredCause, DeferredCheck, ReferenceCheck, StatementContext};
 
-/// Whether a foreign key is not asked when the statement ends. One that is a transaction by itself ends with that.
+/// Whether a foreign key is not asked when the statement ends.
 pub(super) fn is_deferred(ctx: &StatementContext, key: &ForeignKey) -> bool {
-    ctx.in_block && key.deferrable && ctx.session.deferred.is_deferred(key.oid, key.initially_deferred)
+    ctx.asks_deferred && key.deferrable && ctx.session.deferred.is_deferred(key.oid, key.initially_deferred)
 }
 
 /// Keys are gone, and whether rows refer to them is asked later.

@@ -156,6 +156,7 @@ pub(crate) async fn statement() -> StatementContext {
         .expect("a new store has a snapshot");
     StatementContext {
         in_block: false,
+        asks_deferred: false,
         in_savepoint: false,
         jobs: Arc::default(),
         index_builds: Arc::default(),
