@@ -97,6 +97,12 @@ struct Serve {
     /// Folder below which COPY reads and writes files of the server; none without it.
     #[arg(long, env = "KEYSPAN_LOAD_DIR", value_name = "FOLDER")]
     load_dir: Option<PathBuf>,
+    /// The server's certificate and those that lead to its root, in PEM: clients that ask for TLS get it.
+    #[arg(long, env = "KEYSPAN_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, env = "KEYSPAN_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
     /// Any setting that sessions begin with, as SET would have it; may be given often, or several separated by ";".
     #[arg(long = "set", env = "KEYSPAN_SET", value_name = "NAME=VALUE", value_delimiter = ';', value_parser = parse_setting)]
     settings: Vec<(String, String)>,
@@ -495,6 +501,7 @@ impl Serve {
             listen,
             data_dir: self.data_dir,
             store: self.store,
+            tls: self.tls_cert.zip(self.tls_key),
             connections_max: limits.max_connections,
             cache_bytes: limits
                 .cache_bytes

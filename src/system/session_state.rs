@@ -26,6 +26,8 @@ pub struct TcpEnds {
     pub client: SocketAddr,
     /// The server's.
     pub server: SocketAddr,
+    /// Whether nobody between them can read what is said.
+    pub is_encrypted: bool,
 }
 
 /// Who a session belongs to.

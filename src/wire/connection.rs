@@ -29,7 +29,7 @@ use crate::system::TcpEnds;
 use crate::{Error, Result};
 
 /// How long a client may take over start-up.
-const STARTUP_TIME_MAX: Duration = Duration::from_secs(60);
+pub(super) const STARTUP_TIME_MAX: Duration = Duration::from_secs(60);
 /// How long a connection that ends with an error is kept for the client to read it.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 /// Requests for encryption that a client may make before it takes no for an answer.
@@ -77,6 +77,9 @@ async fn begin(
 ) -> Option<Begun> {
     let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, listening));
     let opened = match started.await {
+        Ok(Ok(Some(_))) if is_readable(client, listening) => Err(Error::InvalidAuthorization {
+            message: "connections from other machines are encrypted here, and this one is not".to_string(),
+        }),
         Ok(Ok(Some(startup))) => match authenticated(&mut input, &mut output, listening, &startup).await {
             Ok(place) => {
                 let opened = open_session(&startup, client, listening).await;
@@ -100,6 +103,12 @@ async fn begin(
             None
         }
     }
+}
+
+/// Whether others may read what is said, though the server could encrypt it.
+fn is_readable(client: Option<TcpEnds>, listening: &Listening) -> bool {
+    let is_open = |ends: TcpEnds| !ends.is_encrypted && !ends.client.ip().is_loopback();
+    listening.tls.is_some() && client.is_some_and(is_open)
 }
 
 /// A place among the sessions for a client that is who it says. Errors: as [`authenticate`]; 53300.
@@ -461,6 +470,7 @@ mod tests {
             let listening = Arc::new(Listening::new(
                 Databases::untended(instance),
                 ConnectionLimits::from_system(2),
+                None,
             ));
             let place = listening.startups.enter();
             let (stream, theirs) = tokio::io::duplex(16);

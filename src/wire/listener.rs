@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::connection;
+use super::connection::{self, STARTUP_TIME_MAX};
 use super::listening::Listening;
+use super::startups::Place;
+use super::tls::{self, Negotiated};
 use crate::system::TcpEnds;
 
 /// How long to wait when no connection could be accepted (too many open files).
@@ -48,17 +51,47 @@ fn serve(listening: &Arc<Listening>, stream: TcpStream, socket: OwnedSemaphorePe
     let _ = stream.set_nodelay(true);
     let ends = stream.peer_addr().and_then(|client| {
         let server = stream.local_addr()?;
-        Ok(TcpEnds { client, server })
+        let is_encrypted = false;
+        Ok(TcpEnds {
+            client,
+            server,
+            is_encrypted,
+        })
     });
     let client = ends.ok();
     let (shared, place) = (Arc::clone(listening), listening.startups.enter());
     listening.threads.serve(&listening.connections, async move {
         match TcpStream::from_std(stream) {
-            Ok(stream) => Box::pin(connection::serve(stream.into_split(), client, shared, place)).await,
+            Ok(stream) => Box::pin(serve_stream(stream, client, shared, place)).await,
             Err(error) => tracing::warn!(%error, "could not wait for a connection"),
         }
         drop(socket);
     })
+}
+
+/// Serves a client, encrypted if it asks for that and the server can.
+async fn serve_stream(stream: TcpStream, client: Option<TcpEnds>, shared: Arc<Listening>, place: Place) {
+    let Some(tls) = shared.tls.clone() else {
+        return connection::serve(stream.into_split(), client, shared, place).await;
+    };
+    let negotiated = tokio::select! {
+        negotiated = tokio::time::timeout(STARTUP_TIME_MAX, tls::negotiate(stream, &tls)) => negotiated,
+        () = place.lost() => return,
+        () = shared.ending.cancelled() => return,
+    };
+    match negotiated {
+        Ok(Ok(Negotiated::Plain(read, stream))) => {
+            let (reader, writer) = stream.into_split();
+            connection::serve((read.chain(reader), writer), client, shared, place).await;
+        }
+        Ok(Ok(Negotiated::Encrypted(stream))) => {
+            let is_encrypted = true;
+            let client = client.map(|ends| TcpEnds { is_encrypted, ..ends });
+            connection::serve(tokio::io::split(*stream), client, shared, place).await;
+        }
+        Ok(Err(error)) => tracing::debug!(%error, "no connection came of a request for encryption"),
+        Err(_) => {}
+    }
 }
 
 /// The next connection, and the permit for its socket.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -23,6 +24,8 @@ const END_TIME_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct Listening {
     pub(super) databases: Arc<Databases>,
+    /// How clients that ask for it are encrypted.
+    pub(super) tls: Option<Arc<ServerConfig>>,
     pub(super) sessions: Arc<Sessions>,
     /// One for each session that may be.
     pub(super) places: Arc<Semaphore>,
@@ -37,9 +40,14 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    pub(super) fn new(databases: Arc<Databases>, limits: ConnectionLimits) -> Listening {
+    pub(super) fn new(
+        databases: Arc<Databases>,
+        limits: ConnectionLimits,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Listening {
         Listening {
             databases,
+            tls,
             sessions: Arc::default(),
             places: Arc::new(Semaphore::new(limits.sessions)),
             ending: CancellationToken::new(),

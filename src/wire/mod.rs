@@ -39,6 +39,7 @@ mod startup;
 mod startups;
 mod state;
 mod statement_log;
+mod tls;
 
 pub use constant_answer::ConstantAnswer;
 pub use server::{Server, ServerOptions};

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::descriptors::ConnectionLimits;
 use super::listener;
 use super::listening::Listening;
+use super::tls;
 use crate::session::{Databases, Identity, Instance, Reply};
 use crate::store::{
     Capabilities, ServerMemory, StoreKind, StoreOptions, default_statements_bytes, open_store,
@@ -50,6 +51,8 @@ pub struct ServerOptions {
     pub memory_bytes_max: u64,
     /// Length of a segment of the log, in bytes; rounded up to whole blocks of the disk.
     pub log_segment_bytes: u64,
+    /// The files, in PEM, of the certificate that clients are shown who ask for TLS, and of its key; both or none.
+    pub tls: Option<(PathBuf, PathBuf)>,
     /// Other settings, by name, as text: what sessions begin with. Those that have a field here go before it.
     pub settings: Vec<(String, String)>,
 }
@@ -69,6 +72,7 @@ impl Default for ServerOptions {
             memtable_bytes_max: store.memtable_bytes_max,
             log_segment_bytes: store.segment_bytes,
             memory_bytes_max: default_statements_bytes(),
+            tls: None,
             settings: Vec::new(),
         }
     }
@@ -124,6 +128,10 @@ impl Server {
     pub async fn start(mut options: ServerOptions) -> Result<Server> {
         options.take_named()?;
         require_safe(&options)?;
+        let files = options.tls.as_ref();
+        let tls = files
+            .map(|(certificates, key)| tls::server_config(certificates, key))
+            .transpose()?;
         let refused = |error| cannot_listen(options.listen, &error);
         let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
         let local_addr = listener.local_addr().map_err(refused)?;
@@ -152,7 +160,7 @@ impl Server {
         require_within(&settings, store.capabilities())?;
         let databases = Databases::begin(Arc::new(Instance::new(store, settings))).await?;
         let emptying = tokio::spawn(Arc::clone(&databases).empty_dropped());
-        let listening = Arc::new(Listening::new(databases, limits));
+        let listening = Arc::new(Listening::new(databases, limits, tls));
         let accepting = tokio::spawn(listener::accept(Arc::clone(&listening), listener));
         Ok(Server {
             local_addr,
@@ -228,7 +236,7 @@ fn require_safe(options: &ServerOptions) -> Result<()> {
                 options.listen
             ),
             hint: Some(
-                "Make roles with passwords, and give --set keyspan.authentication=scram-sha-256; there is no TLS, so tunnel what others may read. \
+                "Make roles with passwords, and give --set keyspan.authentication=scram-sha-256, --tls-cert and --tls-key. \
                  Or listen on a loopback address, such as 127.0.0.1."
                     .to_string(),
             ),

@@ -32,6 +32,7 @@ fn two_servers(unknown_of: u64) -> [Arc<Listening>; 2] {
         Arc::new(Listening::new(
             Databases::untended(instance),
             ConnectionLimits::from_system(16),
+            None,
         ))
     })
 }
@@ -101,6 +102,7 @@ async fn what_is_acknowledged_is_there_and_what_is_unknown_is_whole() {
         Arc::new(Listening::new(
             Databases::untended(instance),
             ConnectionLimits::from_system(16),
+            None,
         ))
     });
     let mut clients = JoinSet::new();

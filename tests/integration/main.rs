@@ -21,6 +21,7 @@ mod definitions;
 mod durability;
 mod dynamic_columns;
 mod edges;
+mod encryption;
 mod expiry;
 mod fairness;
 mod faults;

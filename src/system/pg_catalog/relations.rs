@@ -90,6 +90,7 @@ static STATEMENT_RELATIONS: &[Filled] = &[
     ("pg_db_role_setting", &[], session_rows::altered_settings),
     ("pg_locks", session_rows::LOCK, session_rows::locks),
     ("pg_stat_activity", session_rows::ACTIVITY, session_rows::activity),
+    ("pg_stat_ssl", &[], session_rows::encryption),
     (
         "pg_stat_database",
         session_rows::DATABASE_STATISTICS,

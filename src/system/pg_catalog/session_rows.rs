@@ -260,6 +260,14 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+/// Which sessions are encrypted.
+pub(crate) fn encryption(source: &Source<'_>, rows: &mut RelationRows) {
+    for session in source.ctx.server.sessions() {
+        let is_encrypted = session.client.is_some_and(|ends| ends.is_encrypted);
+        rows.push(&[("pid", text(session.process_id)), ("ssl", boolean(is_encrypted))]);
+    }
+}
+
 pub(crate) const LOCK: Constants = &[("fastpath", "f")];
 
 /// All locks, but for those of rows that nobody waits for: there may be millions, and PostgreSQL shows none of them.
