@@ -12,7 +12,7 @@ use super::token_reader::{TokenReader, is_word_at};
 use crate::Result;
 
 /// What the name of the action that is left begins with. No text holds this character.
-const MARK: char = '\0';
+pub(super) const MARK: char = '\0';
 
 /// What may stand behind ADD that is no column.
 const CONSTRAINT_WORDS: [&str; 9] = [

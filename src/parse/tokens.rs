@@ -69,6 +69,7 @@ use super::token_edits::{
     give_options_values, is_named, open_values, quote_doubly, select_values, take_async,
 };
 use super::token_reader::{is_word, keyword_of};
+use super::type_collation;
 use super::unread_words;
 use super::view_check_option;
 use super::window_frame;
@@ -484,6 +485,7 @@ impl<'t> Reader<'t> {
             key_includes::take(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::ALTER {
+            type_collation::take(&mut self.tokens);
             alter_actions::take(&mut self.tokens, self.text, &mut self.hints);
         }
         if let Some(at) = self.creation() {

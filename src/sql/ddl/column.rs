@@ -276,12 +276,17 @@ fn plain_type(ty: &SqlType) -> NamedType {
 
 /// COLLATE. Errors: 42804 for a type that has no order of texts; 0A000 for another than that of bytes.
 fn collate(def: &mut ColumnDef, name: &sqlparser::ast::ObjectName) -> Result<()> {
-    if !def.ty.innermost().is_string() {
-        return Err(Error::DatatypeMismatch {
-            message: format!("collations are not supported by type {}", def.ty.full_base_name()),
-            hint: None,
-        });
-    }
-    def.collation = collation::read(name)?;
+    def.collation = collation_of(&def.ty, name)?;
     Ok(())
+}
+
+/// The collation that a column of the type gets. Errors: as [`collate`].
+pub(super) fn collation_of(ty: &SqlType, name: &sqlparser::ast::ObjectName) -> Result<Option<String>> {
+    match ty.innermost().is_string() {
+        true => collation::read(name),
+        false => Err(Error::DatatypeMismatch {
+            message: format!("collations are not supported by type {}", ty.full_base_name()),
+            hint: None,
+        }),
+    }
 }

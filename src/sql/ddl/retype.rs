@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{DataType, Expr};
 
+use super::column::collation_of;
 use super::column_users;
 use super::rewrite::{becomes, not_automatic};
 use super::table_change::Change;
@@ -11,6 +12,7 @@ use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
+use crate::parse::type_collation;
 use crate::query;
 use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
@@ -30,6 +32,8 @@ pub(super) async fn set_type(
     let NamedType { ty, domain } = declared_type(ctx, written)?;
     query::warn_of_digits(ctx, written);
     column_type::check_stored(&ty)?;
+    let (using, collation) = type_collation::of_type(using);
+    let collation = collation.map(|name| collation_of(&ty, &name)).transpose()?;
     let column = change.table.columns[at].clone();
     if column.generation().is_some() && using.is_some() {
         return Err(Error::InvalidStatement {
@@ -41,7 +45,8 @@ pub(super) async fn set_type(
     check_no_dependents(&change.table, &column)?;
     let is_same_domain =
         domain.as_ref().map(|domain| domain.oid) == column.domain.as_ref().map(|domain| domain.oid);
-    if ty == column.ty && using.is_none() && is_same_domain {
+    let is_same_collation = collation.as_ref().is_none_or(|named| *named == column.collation);
+    if ty == column.ty && using.is_none() && is_same_domain && is_same_collation {
         return Ok(());
     }
     if using.is_none() && !becomes(&column.ty, &ty) {
@@ -70,7 +75,7 @@ pub(super) async fn set_type(
     let retyped = &mut change.table.columns[at];
     retyped.domain = domain;
     retyped.default = default;
-    retyped.collation = None;
+    retyped.collation = collation.flatten();
     retyped.ty = ty;
     if !stays {
         retyped.missing = Value::Null;
