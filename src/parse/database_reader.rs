@@ -106,19 +106,8 @@ impl TokenReader<'_> {
 
     fn comment_on_database(&mut self) -> Result<DatabaseDefinition> {
         let name = self.name()?;
-        self.expect("IS")?;
-        let comment = match self.peek() {
-            Some(token) => string_of(token),
-            None => None,
-        };
-        match comment {
-            Some(_) => self.at += 1,
-            None => self.expect("NULL")?,
-        }
-        Ok(DatabaseDefinition::Comment {
-            name,
-            comment: comment.filter(|text| !text.is_empty()),
-        })
+        let comment = self.comment()?;
+        Ok(DatabaseDefinition::Comment { name, comment })
     }
 
     /// Options up to the end. Errors: 42601 for one that is named twice.

@@ -381,16 +381,7 @@ impl TokenReader<'_> {
             return Err(Error::unsupported("a comment on a domain's constraint", None));
         }
         let table = self.object_name()?;
-        self.expect("IS")?;
-        let comment = match self.word("NULL") {
-            true => None,
-            false => {
-                let text = self.peek().and_then(string_of);
-                let text = text.ok_or_else(|| self.syntax_error())?;
-                self.at += 1;
-                Some(text).filter(|text| !text.is_empty())
-            }
-        };
+        let comment = self.comment()?;
         Ok(Definition::CommentOnConstraint {
             constraint,
             table,

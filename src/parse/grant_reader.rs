@@ -199,10 +199,7 @@ impl TokenReader<'_> {
         self.expect(if revokes { "FROM" } else { "TO" })?;
         let roles = self.listed(|reader| {
             reader.word("GROUP");
-            match reader.role_name()? {
-                RoleName::All => Err(reader.syntax_error()),
-                role => Ok(role),
-            }
+            reader.one_role()
         })?;
         let with_option = self.word("WITH");
         if with_option {
@@ -223,7 +220,7 @@ impl TokenReader<'_> {
     }
 
     /// One thing or several, parted by commas.
-    fn listed<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub(super) fn listed<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.token(&Token::Comma) {
             all.push(one(self)?);

@@ -123,12 +123,8 @@ impl TokenReader<'_> {
 
     fn comment_on_role(&mut self) -> Result<RoleDefinition> {
         let name = self.one_role()?;
-        self.expect("IS")?;
-        let comment = self.string_or_null()?;
-        Ok(RoleDefinition::Comment {
-            name,
-            comment: comment.filter(|text| !text.is_empty()),
-        })
+        let comment = self.comment()?;
+        Ok(RoleDefinition::Comment { name, comment })
     }
 
     /// One role. Errors: 42601 for ALL.
@@ -141,11 +137,7 @@ impl TokenReader<'_> {
 
     /// One role or several, parted by commas.
     fn roles(&mut self) -> Result<Vec<RoleName>> {
-        let mut roles = vec![self.one_role()?];
-        while self.token(&Token::Comma) {
-            roles.push(self.one_role()?);
-        }
-        Ok(roles)
+        self.listed(TokenReader::one_role)
     }
 
     /// A string, or NULL.

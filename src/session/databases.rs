@@ -16,9 +16,9 @@ use crate::{Error, Result};
 /// The databases of a server.
 #[derive(Debug)]
 pub struct Databases {
-    first: Running,
-    /// The others that were asked for since the start, by oid.
-    made: Mutex<BTreeMap<DatabaseId, Running>>,
+    first: Arc<Instance>,
+    /// It, and the others that were there at the start or asked for since, by oid.
+    running: Mutex<BTreeMap<DatabaseId, Running>>,
 }
 
 /// A database, and the tasks that tend it.
@@ -61,17 +61,19 @@ impl Databases {
     /// Begins the first database and all others of its store. To be called before clients come. Errors: the store's.
     pub async fn begin(first: Arc<Instance>) -> Result<Arc<Databases>> {
         first.resume_clock().await?;
-        let mut made = BTreeMap::new();
-        for database in catalog_of(&first).await?.databases.values() {
-            let instance = Arc::new(first.another(database.oid));
-            made.insert(database.oid, Running::begin(instance).await?);
+        let catalog = catalog_of(&first).await?;
+        let made = catalog.databases.values();
+        let made = made.map(|database| Arc::new(first.another(database.oid)));
+        let mut running = BTreeMap::new();
+        for instance in made.chain([Arc::clone(&first)]) {
+            running.insert(instance.database(), Running::begin(instance).await?);
         }
         let databases = Databases {
-            first: Running::begin(first).await?,
-            made: Mutex::new(made),
+            first,
+            running: Mutex::new(running),
         };
         // What an earlier run was dropping is gone before clients come, but for the keys of its rows.
-        databases.empty_round().await?;
+        databases.empty_all_dropped().await;
         Ok(Arc::new(databases))
     }
 
@@ -79,11 +81,8 @@ impl Databases {
     #[cfg(test)]
     pub fn untended(first: Arc<Instance>) -> Arc<Databases> {
         Arc::new(Databases {
-            first: Running {
-                instance: first,
-                tasks: Vec::new(),
-            },
-            made: Mutex::default(),
+            first,
+            running: Mutex::default(),
         })
     }
 
@@ -100,7 +99,7 @@ impl Databases {
 
     /// The first.
     pub fn first(&self) -> &Arc<Instance> {
-        &self.first.instance
+        &self.first
     }
 
     /// A session in the database that it asks for by name. Errors: as [`Session::new`]; 55000 for a database that takes none; 3D000 for
@@ -142,25 +141,29 @@ impl Databases {
 
     /// A database that was made, which begins where nobody has asked for it yet.
     fn instance(&self, database: &DatabaseDef) -> Arc<Instance> {
-        let mut made = self.lock();
-        let running = made.entry(database.oid).or_insert_with(|| {
+        let mut all = self.lock();
+        let running = all.entry(database.oid).or_insert_with(|| {
             // Nothing is left of an earlier run: it was made since.
             Running::tend(Arc::new(self.first().another(database.oid)))
         });
         Arc::clone(&running.instance)
     }
 
-    /// Removes what is in databases that were dropped, now and whenever one is, until the task is aborted.
+    /// Removes what is in databases that are dropped from now on, until the task is aborted.
     pub async fn empty_dropped(self: Arc<Databases>) {
         let sessions = Arc::clone(self.first().state().live_sessions());
         loop {
-            // What failed stays recorded, and is tried again with the next drop or start.
-            if let Err(error) = self.empty_round().await
-                && error != Error::Shutdown
-            {
-                tracing::warn!(%error, "could not remove what is in dropped databases");
-            }
             sessions.database_dropped().await;
+            self.empty_all_dropped().await;
+        }
+    }
+
+    /// The same of those that were dropped until now. What failed stays recorded, and is tried again with the next drop or start.
+    async fn empty_all_dropped(&self) {
+        if let Err(error) = self.empty_round().await
+            && error != Error::Shutdown
+        {
+            tracing::warn!(%error, "could not remove what is in dropped databases");
         }
     }
 
@@ -179,18 +182,15 @@ impl Databases {
 
     /// Ends what tends the databases.
     pub async fn end(&self) {
-        let made = std::mem::take(&mut *self.lock());
-        for running in made.into_values() {
+        let all = std::mem::take(&mut *self.lock());
+        for running in all.into_values() {
             running.end().await;
-        }
-        for task in &self.first.tasks {
-            task.abort();
         }
     }
 
     /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<DatabaseId, Running>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -271,13 +271,7 @@ fn connection_limit(option: &DatabaseOption) -> Result<i32> {
         message: format!("{} requires an integer value", option.name),
         position: option.position,
     })?;
-    match number >= -1 {
-        true => Ok(number),
-        false => Err(Error::InvalidParameter {
-            message: format!("invalid connection limit: {value}"),
-            hint: Some("Give a number of sessions, or -1 for no limit.".to_string()),
-        }),
-    }
+    role::require_limit(number).map(|()| number)
 }
 
 /// The database of a name; `None`: the first. Errors: 3D000.

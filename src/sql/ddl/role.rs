@@ -176,12 +176,7 @@ fn change(ctx: &StatementContext, role: &mut RoleDef, options: &RoleOptions) -> 
     set(&mut role.replication, options.replication);
     set(&mut role.bypass_rls, options.bypass_rls);
     if let Some(limit) = options.connection_limit {
-        if limit < -1 {
-            return Err(Error::InvalidParameter {
-                message: format!("invalid connection limit: {limit}"),
-                hint: Some("Give a number of sessions, or -1 for no limit.".to_string()),
-            });
-        }
+        require_limit(limit)?;
         role.connection_limit = limit;
     }
     if let Some(until) = &options.valid_until {
@@ -210,6 +205,17 @@ fn change(ctx: &StatementContext, role: &mut RoleDef, options: &RoleOptions) -> 
         }
     }
     Ok(())
+}
+
+/// Errors: 22023 for what is no CONNECTION LIMIT.
+pub(super) fn require_limit(sessions: i32) -> Result<()> {
+    match sessions >= -1 {
+        true => Ok(()),
+        false => Err(Error::InvalidParameter {
+            message: format!("invalid connection limit: {sessions}"),
+            hint: Some("Give a number of sessions, or -1 for no limit.".to_string()),
+        }),
+    }
 }
 
 /// Errors: 22007.
