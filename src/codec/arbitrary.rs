@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::key::KeyField;
 use crate::types::{
-    Interval, IpAddress, Numeric, NumericSize, PackedKind, PackedValue, RangeBound, RangeKind, RangeValue,
-    RecordField, RecordType, SqlType, TimeTz, Value,
+    Interval, IpAddress, MultirangeValue, Numeric, NumericSize, PackedKind, PackedValue, RangeBound,
+    RangeKind, RangeValue, RecordField, RecordType, SqlType, TimeTz, Value,
 };
 
 /// Every type that may stand in a key.
@@ -41,7 +41,34 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::VarBit(None),
         SqlType::Numeric(None),
         SqlType::numeric(60, 20),
+        SqlType::Interval(None),
+        SqlType::Array(Box::new(SqlType::Int4)),
+        SqlType::Array(Box::new(SqlType::Text)),
+        SqlType::Array(Box::new(SqlType::Bytea)),
+        SqlType::Array(Box::new(SqlType::Jsonb)),
+        SqlType::Range(RangeKind::Int4),
+        SqlType::Range(RangeKind::Numeric),
+        SqlType::Multirange(RangeKind::Date),
+        row_type(),
     ]
+}
+
+fn row_type() -> SqlType {
+    let row = |number, ty| RecordField {
+        number,
+        name: format!("c{number}"),
+        ty,
+    };
+    let columns = vec![
+        row(1, SqlType::Int4),
+        row(4, SqlType::Array(Box::new(SqlType::Text))),
+        row(7, SqlType::Numeric(None)),
+        row(8, SqlType::Jsonb),
+    ];
+    SqlType::Record(Arc::new(RecordType {
+        fields: columns,
+        ..RecordType::of_relation(16_400, "r", 0, [])
+    }))
 }
 
 /// Every type that a column may have.
@@ -53,36 +80,39 @@ pub(super) fn column_types() -> Vec<SqlType> {
             scale: -2,
         })),
         SqlType::Array(Box::new(SqlType::Numeric(None))),
-        SqlType::Interval(None),
         SqlType::Json,
+        SqlType::Jsonb,
         SqlType::Citext,
         SqlType::Name,
         SqlType::Oid,
         SqlType::Int2Vector,
-        SqlType::Array(Box::new(SqlType::Int4)),
-        SqlType::Array(Box::new(SqlType::Text)),
         SqlType::Array(Box::new(SqlType::numeric(10, 2))),
         SqlType::Array(Box::new(SqlType::Timestamp(None))),
+        SqlType::Array(Box::new(row_type())),
     ]);
-    let row = |number, ty| RecordField {
-        number,
-        name: format!("c{number}"),
-        ty,
-    };
-    let columns = vec![
-        row(1, SqlType::Int4),
-        row(4, SqlType::Array(Box::new(SqlType::Text))),
-        row(7, SqlType::Numeric(None)),
-    ];
-    let record = SqlType::Record(Arc::new(RecordType {
-        fields: columns,
-        ..RecordType::of_relation(16_400, "r", 0, [])
-    }));
-    types.extend([RangeKind::Int4, RangeKind::Numeric].map(SqlType::Range));
-    types.push(SqlType::Array(Box::new(record.clone())));
-    types.push(record);
     types
 }
+
+/// Documents as jsonb prints them, in its order.
+pub(super) const DOCUMENTS: &[&str] = &[
+    "[]",
+    "null",
+    r#""""#,
+    r#""a""#,
+    r#""a\\u0001""#,
+    "-9.50",
+    "-9",
+    "0",
+    "0.010",
+    "10",
+    "false",
+    "true",
+    "[[]]",
+    "[1, 2]",
+    "{}",
+    r#"{"b": 0}"#,
+    r#"{"a": 1, "b": [null, "x"]}"#,
+];
 
 fn integers(min: i64, max: i64) -> BoxedStrategy<i64> {
     prop_oneof![
@@ -247,6 +277,21 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             .boxed(),
         SqlType::Int2Vector => prop::collection::vec(values_of(&SqlType::Int2), 0..4)
             .prop_map(Value::Array)
+            .boxed(),
+        SqlType::Multirange(kind) => {
+            let kind = *kind;
+            prop::collection::vec(values_of(&SqlType::Range(kind)), 0..4)
+                .prop_map(move |ranges| {
+                    let ranges = ranges.into_iter().filter_map(|range| match range {
+                        Value::Range(range) => Some(range),
+                        _ => None,
+                    });
+                    Value::Multirange(MultirangeValue::new(kind, ranges))
+                })
+                .boxed()
+        }
+        SqlType::Jsonb => prop::sample::select(DOCUMENTS)
+            .prop_map(|document| Value::Text(document.to_string()))
             .boxed(),
         SqlType::Json => integers(i64::MIN, i64::MAX)
             .prop_map(|number| Value::Text(number.to_string()))

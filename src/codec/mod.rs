@@ -71,6 +71,9 @@
 //! citext                            70  the same, in lower case: the value itself stands under the key
 //! bytea                             74  bytes, the same
 //! inet, cidr, macaddr, macaddr8     74  the bytes that a row holds, the same
+//! jsonb, arrays, ranges, rows       78  bytes that compare as the values do (see `key::nested`), the same: the value itself stands under
+//!                                       the key
+//! interval                          7C  16 bytes, microseconds with months of 30 days, sign bit flipped: the value itself likewise
 //! ```
 //!
 //! ```text
@@ -135,7 +138,6 @@ mod arbitrary;
 mod column_builder;
 pub mod expiry;
 pub mod key;
-mod key_type;
 pub mod keyspace;
 pub mod large_object;
 pub mod postgresql_hash;

@@ -536,7 +536,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         }
         (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
         (Value::Text(a), Value::Text(b)) => match ty {
-            SqlType::Jsonb => super::json_order::compare(a, b),
+            SqlType::Jsonb => crate::types::json_key::compare(a, b),
             SqlType::TsVector | SqlType::TsQuery => {
                 super::text_search::order_key(a, ty)?.cmp(&super::text_search::order_key(b, ty)?)
             }

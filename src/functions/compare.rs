@@ -12,14 +12,6 @@ use crate::Result;
 use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, epoch_milliseconds, numeric_key};
 
-/// Whether comparisons put this function around their operands, which fails for no value of a column.
-pub fn is_around_operands(name: &str) -> bool {
-    matches!(
-        name,
-        FLOAT_ORDER_NAME | TRIM_CHAR_NAME | CITEXT_KEY_NAME | NUMERIC_KEY_NAME
-    )
-}
-
 /// The name of [`FLOAT_ORDER`]: whoever reads filters may look through it.
 pub const FLOAT_ORDER_NAME: &str = "float_order";
 /// A float as comparisons see it: Arrow's total order then agrees with PostgreSQL's.

@@ -5,6 +5,8 @@ use crate::types::calendar::{MICROS_PER_DAY, out_of_range};
 use crate::types::{Interval, Numeric, SqlType};
 use crate::{Error, Result};
 
+/// The name of [`INTERVAL_ORDER`].
+pub(super) const INTERVAL_ORDER_NAME: &str = "interval_order";
 /// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
 pub(super) const INTERVAL_ORDER: Body = Body::Batch(|b| b.map1(span));
 

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::json_order::same;
-use super::json_piece::{Kind, Piece};
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::types::Value;
+use crate::types::json_key::same;
+use crate::types::json_piece::{Kind, Piece};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[

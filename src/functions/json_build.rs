@@ -4,8 +4,8 @@ use arrow::array::ArrayRef;
 
 use super::cast::{output_text, text_of};
 use super::json::document;
-use super::json_piece::quoted;
 use super::{Batch, FunctionDef, T, mismatched_types};
+use crate::types::json_piece::quoted;
 use crate::types::{DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
 

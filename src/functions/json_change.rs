@@ -4,9 +4,9 @@
 use serde_json::Value as Json;
 
 use super::json::{document, index_of, read, refuse};
-use super::json_piece::Piece;
 use super::size::LimitedText;
 use super::{Batch, FunctionDef, T};
+use crate::types::json_piece::Piece;
 use crate::types::{ResultLimits, Value};
 use crate::{Error, Result};
 

@@ -1,13 +1,13 @@
 //! `ts_headline` of documents of JSON: each of their strings, at any depth, becomes the headline of itself; keys and all else stay.
 
 use super::json::document;
-use super::json_piece::{Kind, Piece, quoted};
 use super::text_configuration::Configuration;
 use super::text_headline::Headlines;
 use super::text_search_documents::current;
 use super::{Batch, FunctionDef, T};
 use crate::Result;
 use crate::types::CatalogType;
+use crate::types::json_piece::{Kind, Piece, quoted};
 
 const C: T = T::Catalog(CatalogType::Regconfig);
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::json::{document, refuse};
-use super::json_piece::{Kind, Piece, quoted};
 use super::{Batch, FunctionDef, T};
+use crate::types::json_piece::{Kind, Piece, quoted};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[

@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use super::json::{document, read};
 use super::json_path_item::Item;
 use super::json_path_run::{Fault, Request, run};
-use super::json_piece::Piece;
 use super::{Batch, FunctionDef, Parameter, T};
 use crate::types::json_path::JsonPath;
+use crate::types::json_piece::Piece;
 use crate::types::{CatalogType, Value};
 use crate::{Error, Result};
 

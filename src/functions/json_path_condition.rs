@@ -144,9 +144,10 @@ impl<'d> Run<'d> {
                 (Json::Null, Json::Null) => Some(Ordering::Equal),
                 (Json::Bool(left), Json::Bool(right)) => Some(left.cmp(right)),
                 (Json::String(left), Json::String(right)) => Some(left.cmp(right)),
-                (Json::Number(left), Json::Number(right)) => {
-                    Some(super::json_order::compare(&left.to_string(), &right.to_string()))
-                }
+                (Json::Number(left), Json::Number(right)) => Some(crate::types::json_key::compare(
+                    &left.to_string(),
+                    &right.to_string(),
+                )),
                 _ => None,
             },
             _ => None,

@@ -2,10 +2,10 @@
 //! the row. An object within becomes a row, an array an array; of a key that a document has not, the row to begin with has the value.
 
 use super::json::refuse;
-use super::json_piece::{Kind, Piece};
 use super::{Batch, Body, mismatched_types};
 use crate::Result;
 use crate::error::{Error, Raised};
+use crate::types::json_piece::{Kind, Piece};
 use crate::types::{FormatSettings, RecordType, SqlType, Value, check_escapes, element_type, jsonb_text};
 use arrow::array::ArrayRef;
 

@@ -9,7 +9,6 @@ pub mod arithmetic;
 mod array;
 mod array_aggregates;
 mod array_assignment;
-mod array_order;
 mod array_shape;
 mod backend;
 mod batch;
@@ -49,12 +48,12 @@ mod integer;
 mod interval;
 mod joined_items;
 mod json;
+mod json_argument;
 mod json_assignment;
 mod json_build;
 mod json_change;
 mod json_headline;
 mod json_object;
-pub mod json_order;
 mod json_path;
 mod json_path_condition;
 mod json_path_item;
@@ -62,7 +61,6 @@ mod json_path_method;
 mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
-mod json_piece;
 mod json_record;
 mod kept_regexes;
 mod large_object;
@@ -109,6 +107,7 @@ mod server;
 mod setting;
 mod size;
 mod size_of;
+pub mod sort_key;
 mod standard_types;
 mod statistics;
 mod string;
@@ -139,7 +138,6 @@ pub use array_aggregates::{
     DENSE_RANK, GREATEST_ITEM, INTERVAL_AVERAGE, INTERVAL_SUM, LEAST_ITEM, MODE, UNREPEATED,
 };
 pub use array_assignment::ASSIGN_PART;
-pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
 pub use bound_function::BoundFunction;
@@ -161,6 +159,7 @@ pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use row_stamp::{ROW_STAMP, ROW_STAMP_OR_NULL};
 pub use sequence::SEQUENCE_CALLS;
 pub use server::note_server_start;
+pub use sort_key::order_function;
 
 /// A function was called with other types than its registration says: a bug in us.
 fn mismatched_types() -> crate::Error {

@@ -2,25 +2,9 @@
 
 use arrow::array::ArrayRef;
 
-use super::{Batch, Body, FunctionDef, T, mismatched_types};
-use crate::types::{
-    MultirangeValue, RangeBound, RangeKind, RangeValue, SqlType, Value, element_type, multirange_key,
-    range_key,
-};
+use super::{Batch, FunctionDef, T, mismatched_types};
+use crate::types::{MultirangeValue, RangeBound, RangeKind, RangeValue, SqlType, Value, element_type};
 use crate::{Error, Result};
-
-/// A range or multirange as bytes that compare as it does.
-pub(super) const RANGE_ORDER: Body = Body::Batch(|batch| {
-    let ty = batch.arguments[0].clone();
-    batch.map1(move |bytes: &[u8]| {
-        let key = match &ty {
-            SqlType::Range(kind) => range_key(bytes, *kind),
-            SqlType::Multirange(kind) => multirange_key(bytes, *kind),
-            _ => None,
-        };
-        key.ok_or_else(mismatched_types)
-    })
-});
 
 const R: T = T::AnyRange;
 const M: T = T::AnyMultirange;

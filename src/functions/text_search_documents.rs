@@ -3,13 +3,13 @@
 
 use arrow::array::ArrayRef;
 
-use super::json_piece::{Kind, Piece};
 use super::text_configuration::{Configuration, Dictionary, Words, stemmer};
 use super::text_parser::{KINDS, tokens};
 use super::{Batch, FunctionDef, T};
 use crate::system::Notice;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::CatalogType;
+use crate::types::json_piece::{Kind, Piece};
 use crate::types::text_search::{
     Lexeme, Operand, QueryNode, QueryStyle, TsQuery, TsVector, parse_query, phrase_of,
 };

@@ -3,15 +3,14 @@
 use arrow::datatypes::Field;
 
 use super::outer_values::outer_name;
-use crate::functions::compare::{NUMERIC_KEY_NAME, is_around_operands};
-use crate::functions::json_order::JSONB_ORDER_NAME;
+use crate::functions::sort_key::{is_around_operands, is_key_of_operand, value_of_key};
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
 use crate::tree::{
     AggregateFunction, BinaryExpr, Case, Expr, FieldMetadata, FunctionCall, InList, Like, Operator, OrderKey,
     ScalarValue, escape_clause,
 };
-use crate::types::{Numeric, SqlType, Value};
+use crate::types::SqlType;
 
 /// How columns are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +148,7 @@ impl Printer {
         let name = call.func.name();
         match (name, call.args.as_slice()) {
             // What comparisons put around columns so that Arrow's order is PostgreSQL's.
-            (name, [inner]) if is_around_operands(name) || name == JSONB_ORDER_NAME => self.print(inner),
+            (name, [inner]) if is_around_operands(name) => self.print(inner),
             ("cast", [inner]) => format!("({})::{}", self.print(inner), call.func.returns()),
             (symbol, [_, _]) if is_operator(symbol) => {
                 let sides = self.arguments(call);
@@ -164,16 +163,17 @@ impl Printer {
         format!("({} {op} {})", self.beside(right, left), self.beside(left, right))
     }
 
-    /// An operand of a comparison: beside the key of a numeric, a constant is one, too.
+    /// An operand of a comparison: beside the key of a value, a constant is one, too.
     fn beside(&self, other: &Expr, operand: &Expr) -> String {
-        let is_key = matches!(other, Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME);
-        match operand {
-            Expr::Literal(ScalarValue::Binary(Some(key)), _) if is_key => match Numeric::from_key(key) {
-                Some(number) => literal(&Value::Numeric(number)),
-                None => self.print(operand),
-            },
-            operand => self.print(operand),
-        }
+        let value = match (other, operand) {
+            (Expr::ScalarFunction(call), Expr::Literal(key, _)) if is_key_of_operand(call.name()) => {
+                let ty = call.func.arguments().first();
+                let key = value_of_scalar(key, call.func.returns()).ok();
+                ty.zip(key).and_then(|(ty, key)| value_of_key(ty, key))
+            }
+            _ => None,
+        };
+        value.map_or_else(|| self.print(operand), |value| literal(&value))
     }
 
     /// The arguments of a call, of which those of variable length are numerics where the function takes such.

@@ -10,10 +10,12 @@ use super::literal::literal;
 use super::{network_predicate, wanted_terms};
 use crate::catalog::TableDef;
 use crate::functions::cast::CAST_NAME;
-use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, TRIM_CHAR_NAME};
 use crate::functions::pattern::{FixedPrefix, fixed_prefix};
 use crate::functions::pattern_prefix::like_literal;
+use crate::functions::sort_key::{is_key_of_operand, value_of_key};
 use crate::plan::compare::compare;
+use crate::plan::key_shape::smallest_value;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::tree::{BinaryExpr, Expr, FunctionCall, InList, Operator, ScalarValue, fold_constants};
 use crate::types::letter_case::lowercase;
@@ -35,7 +37,7 @@ struct Operand<'a> {
     compared: DataType,
     /// char(n) without its blanks, as text.
     trimmed: bool,
-    /// A numeric as the key by which those of variable length compare; so is the constant beside it.
+    /// As the key by which it compares; so is the constant beside it.
     keyed: bool,
     /// citext as text: what is equal so is equal as citext, but not the other way round.
     cased: bool,
@@ -347,15 +349,15 @@ impl Converter<'_> {
                     ..operand
                 })
             }
-            Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => Some(Operand {
-                keyed: true,
-                ..self.operand(call.args.first()?)?
-            }),
             // A constant beside it is in lower case, as the key is.
             Expr::ScalarFunction(call) if call.name() == CITEXT_KEY_NAME => {
                 let operand = self.operand(call.args.first()?)?;
                 (*operand.ty == SqlType::Citext).then_some(operand)
             }
+            Expr::ScalarFunction(call) if is_key_of_operand(call.name()) => Some(Operand {
+                keyed: true,
+                ..self.operand(call.args.first()?)?
+            }),
             // A numeric without a size holds every integer and every numeric with one.
             Expr::ScalarFunction(call)
                 if call.name() == CAST_NAME && *call.func.returns() == SqlType::Numeric(None) =>
@@ -441,17 +443,16 @@ impl Operand<'_> {
     fn constant(&self, expr: &Expr) -> Option<Value> {
         // The key of what a client bound is still a call.
         let folded = match expr {
-            Expr::ScalarFunction(call)
-                if self.keyed && call.name() == NUMERIC_KEY_NAME || call.name() == CITEXT_KEY_NAME =>
-            {
+            Expr::ScalarFunction(call) if is_key_of_operand(call.name()) => {
                 Some(fold_constants(expr.clone()).ok()?)
             }
             _ => None,
         };
         let value = match value_of(literal(folded.as_ref().unwrap_or(expr))?)? {
-            // The example of an outer value is no number's key.
-            Value::Bytes(key) if self.keyed && key.is_empty() => Value::Numeric(Numeric::from_i64(0)),
-            Value::Bytes(key) if self.keyed => Value::Numeric(Numeric::from_key(&key)?),
+            // The example of an outer value is no value's key.
+            Value::Bytes(key) if self.keyed && key.is_empty() => smallest_value(self.ty)?,
+            Value::Null => Value::Null,
+            key if self.keyed => value_of_key(self.ty, key)?,
             value => value,
         };
         use SqlType as T;
@@ -474,6 +475,9 @@ impl Operand<'_> {
             | (T::Timestamp(_), value @ (Value::Timestamp(_) | Value::Date(_)))
             | (T::TimestampTz(_), value @ Value::TimestampTz(_))
             | (T::Interval(_), value @ Value::Interval(_)) => value,
+            (T::Jsonb | T::Array(_) | T::Range(_) | T::Multirange(_) | T::Record(_), value) if self.keyed => {
+                value
+            }
             (T::Money, Value::Int(cents)) => Value::Money(cents),
             (T::Packed(kind), Value::Bytes(bytes)) => Value::Packed(PackedValue::comparable(&bytes, *kind)?),
             (T::Enum(labels), Value::Int(position)) => {

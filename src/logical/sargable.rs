@@ -2,7 +2,8 @@
 //! `column LIKE 'prefix%'`, and OR between such of one column; and the sides of an equality.
 
 use crate::functions::cast::CAST_NAME;
-use crate::functions::compare::{CITEXT_KEY_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::{CITEXT_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::sort_key::is_key_of_operand;
 use crate::plan::like_bounds;
 use crate::tree::{BinaryExpr, Column, Expr, Operator, ScalarValue};
 use crate::types::{SqlType, Value};
@@ -92,8 +93,8 @@ fn as_column(expr: &Expr) -> Option<&Column> {
         },
         // What is equal as text is so as citext.
         Expr::ScalarFunction(call) if is_citext(expr) => as_column(call.args.first()?),
-        // The key by which numerics compare, of a column or of one that was made a numeric without a size.
-        Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => match call.args.as_slice() {
+        // The key by which values compare, of a column or of one that was made a numeric without a size.
+        Expr::ScalarFunction(call) if is_key_of_operand(call.name()) => match call.args.as_slice() {
             [Expr::ScalarFunction(cast)] if cast.name() == CAST_NAME => as_column(cast.args.first()?),
             [column] => as_column(column),
             _ => None,

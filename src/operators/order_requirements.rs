@@ -14,7 +14,8 @@ use datafusion_physical_plan::{
     Distribution, ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary,
 };
 
-use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME};
+use crate::functions::compare::FLOAT_ORDER_NAME;
+use crate::functions::sort_key::is_key_of_operand;
 
 /// Aggregates whose answer tells in which order the rows of a group came, without an ORDER BY of their own.
 const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];
@@ -73,10 +74,10 @@ pub(super) fn sees_order(aggregate: &AggregateExec) -> bool {
 }
 
 /// The column that a sort key is; `None` for any other expression. Stored keys are in PostgreSQL's order, which comparisons give to
-/// floats, numerics and citext.
+/// values that Arrow orders otherwise.
 pub(crate) fn ordered_column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     if let Some(call) = key.downcast_ref::<ScalarFunctionExpr>()
-        && [FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, CITEXT_KEY_NAME].contains(&call.name())
+        && (call.name() == FLOAT_ORDER_NAME || is_key_of_operand(call.name()))
     {
         return ordered_column(call.args().first()?);
     }

@@ -21,7 +21,7 @@ use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::like_test::is_like;
 use super::parameter::placeholder_of;
-use crate::functions::compare::is_around_operands;
+use crate::functions::sort_key::is_around_operands;
 
 type Physical = Arc<dyn PhysicalExpr>;
 

@@ -11,7 +11,8 @@
 
 use std::cmp::Ordering;
 
-use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, comparable_text, power_of_ten};
+use crate::codec::key::nested::sort_key;
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, comparable_text, json_key, power_of_ten};
 
 /// Microseconds in a day.
 const DAY_US: i128 = 86_400_000_000;
@@ -40,6 +41,10 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
         | (Value::TimestampTz(left), Value::TimestampTz(right))
         | (Value::Time(left), Value::Time(right)) => Some(left.cmp(right)),
         (Value::Interval(left), Value::Interval(right)) => Some(interval_us(left).cmp(&interval_us(right))),
+        (
+            Value::Array(_) | Value::Range(_) | Value::Multirange(_) | Value::Record(_),
+            Value::Array(_) | Value::Range(_) | Value::Multirange(_) | Value::Record(_),
+        ) => is_own_kind(ty, constant).then(|| sort_key(value, ty).cmp(&sort_key(constant, ty))),
         _ => Some(compare_floats(as_float(value)?, as_float(constant)?)),
     }
 }
@@ -93,9 +98,15 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
             | SqlType::Char(_)
             | SqlType::Citext
             | SqlType::Bit(_)
-            | SqlType::VarBit(_),
+            | SqlType::VarBit(_)
+            | SqlType::Jsonb,
             Value::Text(_),
         )
+        | (SqlType::Interval(_), Value::Interval(_))
+        | (SqlType::Array(_), Value::Array(_))
+        | (SqlType::Range(_), Value::Range(_))
+        | (SqlType::Multirange(_), Value::Multirange(_))
+        | (SqlType::Record(_), Value::Record(_))
         | (SqlType::Money, Value::Money(_))
         | (SqlType::Bytea, Value::Bytes(_))
         | (SqlType::Date, Value::Date(_))
@@ -116,6 +127,9 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
 }
 
 fn compare_text(ty: &SqlType, left: &str, right: &str) -> Ordering {
+    if *ty == SqlType::Jsonb {
+        return json_key::compare(left, right);
+    }
     comparable_text(ty, left)
         .as_bytes()
         .cmp(comparable_text(ty, right).as_bytes())

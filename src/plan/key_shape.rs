@@ -18,7 +18,8 @@ use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
 use crate::types::{
-    CatalogType, EnumValue, Numeric, PackedValue, SqlType, Value, comparable_text, power_of_ten,
+    CatalogType, EnumValue, Interval, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType, Value,
+    comparable_text, power_of_ten,
 };
 
 /// Microseconds in a day: `24:00` is the last time of day.
@@ -405,8 +406,39 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         | SqlType::Bit(_)
         | SqlType::VarBit(_) => Some((Value::Text(String::new()), None)),
         SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),
-        _ => None,
+        SqlType::Interval(_) => {
+            let all = |months, days, microseconds| {
+                Value::Interval(Interval {
+                    months,
+                    days,
+                    microseconds,
+                })
+            };
+            both(
+                all(i32::MIN, i32::MIN, i64::MIN),
+                all(i32::MAX, i32::MAX, i64::MAX),
+            )
+        }
+        ty => smallest_nested(ty).map(|smallest| (smallest, None)),
     }
+}
+
+/// The smallest value of a type of values that are made of others.
+fn smallest_nested(ty: &SqlType) -> Option<Value> {
+    Some(match ty {
+        SqlType::Jsonb => Value::Text("[]".to_string()),
+        SqlType::Array(_) => Value::Array(Vec::new()),
+        SqlType::Range(kind) => Value::Range(RangeValue::empty(*kind)),
+        SqlType::Multirange(kind) => Value::Multirange(MultirangeValue {
+            kind: *kind,
+            ranges: Vec::new(),
+        }),
+        SqlType::Record(row) => {
+            let fields = row.fields.iter().map(|field| smallest_value(&field.ty));
+            Value::Record(fields.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
 }
 
 /// The bytes as a number, plus one, as long as before. The first byte is a tag below FF, so nothing is lost.

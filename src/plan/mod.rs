@@ -29,7 +29,7 @@ mod equality;
 mod kept_path;
 mod key_order;
 mod key_ranges;
-mod key_shape;
+pub(crate) mod key_shape;
 pub(crate) mod like;
 mod merge;
 mod one_key;

@@ -18,6 +18,7 @@ use arrow::datatypes::{
 };
 
 use super::like_values::LikeValues;
+use crate::codec::key::tells_value;
 use crate::plan::compare::{compare, compare_floats, is_own_kind, reduce};
 use crate::plan::like::LikeMatcher;
 use crate::plan::predicate::lower_row_in;
@@ -161,9 +162,17 @@ impl Column<'_> {
         self.compare_slowly(op, &constant)
     }
 
+    /// Whether its bytes are not those that its values compare by.
+    fn is_nested(&self) -> bool {
+        !matches!(self.ty, SqlType::Citext | SqlType::Numeric(_)) && !tells_value(&self.ty)
+    }
+
     /// Compares with a constant of the column's own kind.
     fn compare_native(&self, op: CompareOp, constant: &Value) -> Option<BooleanArray> {
         let array = self.array.as_ref();
+        if self.is_nested() {
+            return None;
+        }
         Some(match (array.data_type(), constant) {
             (DataType::Int16, Value::Int(value)) => each(array.as_primitive::<Int16Type>(), |it| {
                 op.holds(i64::from(it).cmp(value))
@@ -271,7 +280,9 @@ impl Column<'_> {
 
     /// Looks each row up in a sorted list; `None` when the list is short or not all of the column's own kind.
     fn search_list(&self, constants: &[Value]) -> Option<BooleanArray> {
-        if constants.len() <= SHORT_LIST || !constants.iter().all(|constant| is_own_kind(&self.ty, constant))
+        if constants.len() <= SHORT_LIST
+            || self.is_nested()
+            || !constants.iter().all(|constant| is_own_kind(&self.ty, constant))
         {
             return None;
         }

@@ -77,6 +77,21 @@ impl Interval {
         let days = i128::from(self.months) * 30 + i128::from(self.days);
         days * i128::from(MICROS_PER_DAY) + i128::from(self.microseconds)
     }
+
+    /// One of that many microseconds, in days and what is left of one, or in months if the days are too many. `None`: there is none.
+    pub fn of_span(span: i128) -> Option<Interval> {
+        let days = span / i128::from(MICROS_PER_DAY);
+        let microseconds = i64::try_from(span % i128::from(MICROS_PER_DAY)).ok()?;
+        let months = match i32::try_from(days) {
+            Ok(_) => 0,
+            Err(_) => (days / 30).clamp(i128::from(i32::MIN), i128::from(i32::MAX)),
+        };
+        Some(Interval {
+            months: i32::try_from(months).ok()?,
+            days: i32::try_from(days - months * 30).ok()?,
+            microseconds,
+        })
+    }
 }
 
 /// A unit of time in an interval.

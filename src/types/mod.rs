@@ -40,7 +40,9 @@ mod ip_address;
 mod ip_text;
 mod json;
 mod json_fault;
+pub(crate) mod json_key;
 pub(crate) mod json_path;
+pub(crate) mod json_piece;
 pub(crate) mod letter_case;
 pub(crate) mod lsn;
 mod mac_address;
@@ -101,7 +103,6 @@ pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key
 pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
 pub use packed::{PackedKind, PackedValue};
 pub(crate) use precision::keeps_all as keeps_all_times;
-pub use range_bytes::{multirange_key, range_key};
 pub use range_kind::RangeKind;
 pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;

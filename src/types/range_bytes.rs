@@ -1,4 +1,4 @@
-//! Ranges as bytes: how rows and columns hold them, and the keys that they compare by. Knows nothing of texts.
+//! Ranges as bytes: how rows and columns hold them. Knows nothing of texts.
 //!
 //! ```text
 //! range       flags, then each bound that there is: its length (u32 LE), its bytes
@@ -7,7 +7,7 @@
 //! flags       PostgreSQL's: 01 empty, 02 lower bound in it, 04 upper bound in it, 08 no lower bound, 10 no upper bound
 //! ```
 
-use super::{MultirangeValue, Numeric, RangeBound, RangeKind, RangeValue, Value, numeric_key};
+use super::{MultirangeValue, Numeric, RangeBound, RangeKind, RangeValue, Value};
 
 const EMPTY: u8 = 0x01;
 const LOWER_IN: u8 = 0x02;
@@ -79,30 +79,6 @@ impl RangeValue {
         let bounds = bounds.ok()?.map(Box::new);
         rest.is_empty().then_some(RangeValue { kind, bounds })
     }
-
-    /// Appends bytes that order as ranges do.
-    fn put_key(&self, out: &mut Vec<u8>) {
-        let Some((lower, upper)) = self.bounds.as_deref() else {
-            return out.push(0);
-        };
-        out.push(1);
-        match &lower.value {
-            None => out.push(0),
-            Some(value) => {
-                out.push(1);
-                put_value_key(out, value);
-                out.push(u8::from(!lower.inclusive));
-            }
-        }
-        match &upper.value {
-            None => out.push(2),
-            Some(value) => {
-                out.push(1);
-                put_value_key(out, value);
-                out.push(u8::from(upper.inclusive));
-            }
-        }
-    }
 }
 
 impl MultirangeValue {
@@ -123,23 +99,6 @@ impl MultirangeValue {
         }
         rest.is_empty().then_some(MultirangeValue { kind, ranges })
     }
-}
-
-/// Bytes that order as ranges of the kind do, of the bytes of one. `None`: they are of none.
-pub fn range_key(bytes: &[u8], kind: RangeKind) -> Option<Vec<u8>> {
-    let mut key = Vec::with_capacity(bytes.len() + 8);
-    RangeValue::from_bytes(bytes, kind)?.put_key(&mut key);
-    Some(key)
-}
-
-/// The same of multiranges: the ranges one behind the other, and an end below all of them.
-pub fn multirange_key(bytes: &[u8], kind: RangeKind) -> Option<Vec<u8>> {
-    let mut key = Vec::with_capacity(bytes.len() + 8);
-    for range in MultirangeValue::from_bytes(bytes, kind)?.ranges {
-        range.put_key(&mut key);
-    }
-    key.push(0);
-    Some(key)
 }
 
 fn put_counted(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
@@ -170,27 +129,6 @@ fn bound_value(bytes: &[u8], kind: RangeKind) -> Option<Value> {
     })
 }
 
-fn put_value_key(out: &mut Vec<u8>, value: &Value) {
-    let number = match value {
-        Value::Int(number) | Value::Timestamp(number) | Value::TimestampTz(number) => *number,
-        Value::Date(days) => i64::from(*days),
-        Value::Numeric(number) => {
-            let mut bytes = Vec::new();
-            number.put_bytes(&mut bytes);
-            // An end that none of the bytes is, so that what follows does not count into the number.
-            for byte in numeric_key(&bytes) {
-                out.push(*byte);
-                if *byte == 0 {
-                    out.push(0xFF);
-                }
-            }
-            return out.extend_from_slice(&[0, 0]);
-        }
-        _ => 0,
-    };
-    out.extend_from_slice(&(number.cast_unsigned() ^ (1 << 63)).to_be_bytes());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_read_back_and_keys_are_in_the_order_of_ranges() {
+    fn bytes_are_read_back() {
         let texts = [
             "empty",
             "(,)",
@@ -236,10 +174,6 @@ mod tests {
                 RangeValue::from_bytes(&bytes(a), RangeKind::Numeric).as_ref(),
                 Some(a)
             );
-            for b in &ranges {
-                let keys = [a, b].map(|range| range_key(&bytes(range), RangeKind::Numeric).unwrap());
-                assert_eq!(keys[0].cmp(&keys[1]), a.compare(b), "{a:?} {b:?}");
-            }
         }
     }
 

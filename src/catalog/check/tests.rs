@@ -429,8 +429,8 @@ async fn tables_that_contradict_themselves_are_named() {
             "names column 9, which does not exist",
         ),
         (
-            changed(|table| table.columns[0].ty = SqlType::Jsonb),
-            "of type jsonb in a key is not supported",
+            changed(|table| table.columns[0].ty = SqlType::Json),
+            "of type json in a key is not supported",
         ),
         (
             changed(|table| table.columns[1].default = None),

@@ -3,7 +3,7 @@
 
 use arrow::datatypes::DataType;
 
-use crate::functions::compare::{CITEXT_KEY_NAME, NUMERIC_KEY_NAME};
+use crate::functions::sort_key::is_key_of_operand;
 use crate::logical::equality;
 use crate::logical::evaluable::is_computable;
 use crate::logical::stored_table::{ScannedTable, scanned_table};
@@ -108,9 +108,7 @@ fn key_value(condition: &Expr, column: &Expr, schema: &RowSchema, ty: &DataType)
 /// Of what a value compares by, as which it stands in keys, the value.
 fn compared_as_key(expr: &Expr) -> Option<&Expr> {
     match expr {
-        Expr::ScalarFunction(call) if matches!(call.name(), NUMERIC_KEY_NAME | CITEXT_KEY_NAME) => {
-            call.args.first()
-        }
+        Expr::ScalarFunction(call) if is_key_of_operand(call.name()) => call.args.first(),
         _ => None,
     }
 }

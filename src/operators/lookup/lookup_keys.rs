@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 
 use crate::Result;
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
-use crate::codec::key::{KeyField, encode_array};
+use crate::codec::key::{KeyField, encode_array, tells_value};
 use crate::codec::keyspace::entry_prefix;
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::table::{RowDecoder, RowLayout};
@@ -162,5 +162,5 @@ fn is_key_as_it_is(ty: &SqlType) -> bool {
             | SqlType::Packed(_)
             | SqlType::Enum(_)
     );
-    is_plain || ty.is_variable_numeric()
+    is_plain || !tells_value(ty)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Schema;
 use arrow::row::{RowConverter, Rows, SortField};
@@ -17,6 +17,7 @@ use super::lookup_keys::RowKeys;
 use super::partners::Joined;
 use super::whole_inner::{LookupCost, all_rows};
 use crate::catalog::TableDef;
+use crate::codec::key::alike;
 use crate::functions::evaluate::values;
 use crate::parse::IndexHint;
 use crate::plan::{AccessPath, FullScanPolicy, PlanRules, Predicate, Wanted};
@@ -27,7 +28,7 @@ use crate::system::query_threads::is_leavable;
 use crate::system::statement_memory::HeldBytes;
 use crate::tree::Partners;
 use crate::txn::Transaction;
-use crate::types::{SqlType, comparable_text, numeric_key, value_at};
+use crate::types::value_at;
 use crate::{Error, Result};
 
 /// What lookups are counted in, for EXPLAIN ANALYZE.
@@ -344,35 +345,19 @@ impl RunningLookup {
 
     /// Keys in a form that compares.
     fn encoded(&mut self, keys: &[ArrayRef]) -> Result<Rows> {
+        let types = self.columns.iter().map(|column| &self.table.columns[*column].ty);
+        let keys: Vec<ArrayRef> = keys.iter().zip(types).map(|(key, ty)| alike(key, ty)).collect();
         let converter = match self.converter.take() {
             Some(converter) => converter,
             None => {
-                let fields = self.read.schema.fields()[..self.columns.len()].iter();
-                let fields = fields.map(|field| SortField::new(field.data_type().clone()));
+                let fields = keys.iter().map(|key| SortField::new(key.data_type().clone()));
                 RowConverter::new(fields.collect()).map_err(Error::arrow)?
             }
         };
-        let types = self.columns.iter().map(|column| &self.table.columns[*column].ty);
-        let keys: Vec<ArrayRef> = keys.iter().zip(types).map(|(key, ty)| alike(key, ty)).collect();
         let rows = converter.convert_columns(&keys).map_err(Error::arrow);
         self.converter = Some(converter);
         rows
     }
-}
-
-/// The values as those that are equal are alike.
-fn alike(values: &ArrayRef, ty: &SqlType) -> ArrayRef {
-    if *ty == SqlType::Citext {
-        let texts = values.as_string::<i32>().iter();
-        let lower = texts.map(|text| text.map(|text| comparable_text(ty, text)));
-        return Arc::new(lower.collect::<StringArray>());
-    }
-    if ty.is_variable_numeric() {
-        let numbers = values.as_binary::<i32>().iter();
-        let keys = numbers.map(|number| number.map(numeric_key));
-        return Arc::new(keys.collect::<BinaryArray>());
-    }
-    Arc::clone(values)
 }
 
 pub(super) fn no_rows() -> RecordBatch {

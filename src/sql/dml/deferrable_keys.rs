@@ -40,10 +40,11 @@ impl WrittenKeys {
 
 /// The columns of a constraint, of whole rows.
 pub(super) fn key_values(table: &TableDef, index: &IndexDef, rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
-    columns_of(table, &ids(index), rows)
+    columns_of(table, &key_columns(index), rows)
 }
 
-fn ids(index: &IndexDef) -> Vec<ColumnId> {
+/// The columns of a key.
+pub(super) fn key_columns(index: &IndexDef) -> Vec<ColumnId> {
     index.columns.iter().map(|part| part.column).collect()
 }
 
@@ -165,7 +166,7 @@ pub(crate) async fn verify_unrepeated(ctx: &StatementContext, table: u32, names:
                 schema: table.schema.clone(),
                 table: table.name.clone(),
                 index: index.name.clone(),
-                key: key_text(&named_columns(&table, &ids(index)), &found, 0),
+                key: key_text(&named_columns(&table, &key_columns(index)), &found, 0),
             });
         }
     }
@@ -177,6 +178,6 @@ fn repeated(table: &TableDef, index: &IndexDef, found: &[ArrayRef]) -> Error {
         schema: table.schema.clone(),
         table: table.name.clone(),
         constraint: index.name.clone(),
-        key: key_text(&named_columns(table, &ids(index)), found, 0),
+        key: key_text(&named_columns(table, &key_columns(index)), found, 0),
     }
 }

@@ -434,7 +434,7 @@ pub(super) fn named_columns<'a>(table: &'a TableDef, ids: &[ColumnId]) -> Vec<(&
     columns.map(|column| (column.name.as_str(), &column.ty)).collect()
 }
 
-fn lost_key() -> Error {
+pub(super) fn lost_key() -> Error {
     Error::internal("a foreign key to a key that is not there")
 }
 

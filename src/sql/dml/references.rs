@@ -17,11 +17,15 @@ use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{and, filter, is_not_null, or};
 
-use super::deferrable_keys::{WrittenKeys, key_values, lock_keys};
+use super::deferrable_keys::{WrittenKeys, key_columns, key_values, lock_keys};
 use super::fired_triggers::FiredTriggers;
-use super::referenced_keys::{Keys, Missing, check_match, columns_of, missing_keys, referenced_columns};
+use super::referenced_keys::{
+    Keys, Missing, check_match, columns_of, lost_key, missing_keys, referenced_columns,
+};
 use super::row_triggers::RowEvent;
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
+use crate::codec::key::alike;
+use crate::codec::row::ColumnId;
 use crate::system::{InUse, StatementContext};
 use crate::table::Replaced;
 use crate::{Error, Result};
@@ -147,7 +151,7 @@ impl References {
             let columns = columns_of(table, &key.columns, new)?;
             let old = old.map(|old| columns_of(table, &key.columns, old)).transpose()?;
             check_match(table, key, &columns)?;
-            let Some(columns) = chosen(&columns, old.as_deref())? else {
+            let Some(columns) = chosen((table, &key.columns), &columns, old.as_deref())? else {
                 continue;
             };
             let missing = missing_keys(ctx, table, key, columns).await?;
@@ -172,7 +176,7 @@ impl References {
         for (index, _) in table.deferrable_keys() {
             let columns = key_values(table, index, new)?;
             let old = old.map(|old| key_values(table, index, old)).transpose()?;
-            if let Some(keys) = chosen(&columns, old.as_deref())? {
+            if let Some(keys) = chosen((table, &key_columns(index)), &columns, old.as_deref())? {
                 self.open().written.push(WrittenKeys::new(table, index, keys));
             }
         }
@@ -211,7 +215,7 @@ impl References {
             let (referenced, columns) = referenced_columns(ctx, table, key)?;
             let left = columns_of(table, &columns, old)?;
             let now = new.map(|new| columns_of(table, &columns, new)).transpose()?;
-            let Some(wanted) = wanted(&left, now.as_deref())? else {
+            let Some(wanted) = wanted((table, &columns), &left, now.as_deref())? else {
                 continue;
             };
             let kept = |columns: &[ArrayRef]| -> Result<Vec<ArrayRef>> {
@@ -282,9 +286,13 @@ fn joined(parts: &[&[ArrayRef]]) -> Result<Vec<ArrayRef>> {
     (0..width).map(column).collect()
 }
 
-/// The keys without a NULL that are not what they were; `None` without any.
-fn chosen(columns: &[ArrayRef], old: Option<&[ArrayRef]>) -> Result<Option<Vec<ArrayRef>>> {
-    let Some(wanted) = wanted(columns, old)? else {
+/// The keys of these columns without a NULL that are not what they were; `None` without any.
+fn chosen(
+    key: (&TableDef, &[ColumnId]),
+    columns: &[ArrayRef],
+    old: Option<&[ArrayRef]>,
+) -> Result<Option<Vec<ArrayRef>>> {
+    let Some(wanted) = wanted(key, columns, old)? else {
         return Ok(None);
     };
     let chosen = columns
@@ -294,7 +302,11 @@ fn chosen(columns: &[ArrayRef], old: Option<&[ArrayRef]>) -> Result<Option<Vec<A
 }
 
 /// Which keys have no NULL and differ from the others; `None`: none.
-fn wanted(columns: &[ArrayRef], others: Option<&[ArrayRef]>) -> Result<Option<BooleanArray>> {
+fn wanted(
+    (table, ids): (&TableDef, &[ColumnId]),
+    columns: &[ArrayRef],
+    others: Option<&[ArrayRef]>,
+) -> Result<Option<BooleanArray>> {
     let rows = columns.first().map_or(0, |column| column.len());
     let mut wanted = BooleanArray::from(vec![true; rows]);
     for column in columns {
@@ -303,8 +315,10 @@ fn wanted(columns: &[ArrayRef], others: Option<&[ArrayRef]>) -> Result<Option<Bo
     }
     if let Some(others) = others {
         let mut differs = BooleanArray::from(vec![false; rows]);
-        for (column, other) in columns.iter().zip(others) {
-            let differs_here = distinct(column, other).map_err(Error::arrow)?;
+        for ((column, other), id) in columns.iter().zip(others).zip(ids) {
+            let at = table.column_index_by_id(*id).ok_or_else(lost_key)?;
+            let ty = &table.columns[at].ty;
+            let differs_here = distinct(&alike(column, ty), &alike(other, ty)).map_err(Error::arrow)?;
             differs = or(&differs, &differs_here).map_err(Error::arrow)?;
         }
         wanted = and(&wanted, &differs).map_err(Error::arrow)?;

@@ -3,48 +3,50 @@
 
 use std::borrow::Cow;
 
-use arrow::array::{ArrayRef, StringArray};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
-use super::argument::Argument;
-use super::output::Output;
 use crate::Result;
-use crate::types::{ResultLimits, SqlType, check_escapes};
 
 /// The text of one JSON value, without blanks around it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'a>(&'a str);
+pub(crate) struct Piece<'a>(&'a str);
 
 /// What a JSON value is. In the order in which jsonb compares values of different kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
+    /// null.
     Null,
+    /// In quotes.
     String,
+    /// Digits.
     Number,
+    /// true or false.
     Boolean,
+    /// In brackets.
     Array,
+    /// In braces.
     Object,
 }
 
 /// A text as a string of JSON.
-pub(super) fn quoted(text: String) -> String {
+pub(crate) fn quoted(text: String) -> String {
     serde_json::Value::String(text).to_string()
 }
 
 impl<'a> Piece<'a> {
     /// Of a whole document.
-    pub(super) fn new(text: &'a str) -> Piece<'a> {
+    pub(crate) fn new(text: &'a str) -> Piece<'a> {
         Piece(text.trim_matches(is_blank))
     }
 
     /// As it was written.
-    pub(super) fn text(self) -> &'a str {
+    pub(crate) fn text(self) -> &'a str {
         self.0
     }
 
     /// The first letter tells it.
-    pub(super) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         match self.0.as_bytes().first() {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
@@ -56,12 +58,12 @@ impl<'a> Piece<'a> {
     }
 
     /// The characters of a string, or of a key; `None` for other kinds.
-    pub(super) fn string(self) -> Option<String> {
+    pub(crate) fn string(self) -> Option<String> {
         serde_json::from_str(self.0).ok()
     }
 
     /// A string without its quotes, `None` for null, anything else as it is written.
-    pub(super) fn plain_text(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn plain_text(self) -> Option<Cow<'a, str>> {
         match self.kind() {
             Kind::Null => None,
             Kind::String if self.0.contains('\\') => self.string().map(Cow::Owned),
@@ -71,18 +73,18 @@ impl<'a> Piece<'a> {
     }
 
     /// The items of an array; none of other kinds.
-    pub(super) fn items(self) -> impl Iterator<Item = Piece<'a>> {
+    pub(crate) fn items(self) -> impl Iterator<Item = Piece<'a>> {
         self.parts(Kind::Array)
     }
 
     /// Keys and values of an object, as written: of equal keys in json the last counts.
-    pub(super) fn members(self) -> impl Iterator<Item = (String, Piece<'a>)> {
+    pub(crate) fn members(self) -> impl Iterator<Item = (String, Piece<'a>)> {
         let mut parts = self.parts(Kind::Object);
         std::iter::from_fn(move || Some((parts.next()?.string()?, parts.next()?)))
     }
 
     /// The same document of its members that count, with each value that is no array or object made anew. Errors: those of the values.
-    pub(super) fn rebuilt(
+    pub(crate) fn rebuilt(
         self,
         counts: &impl Fn(Piece<'_>) -> bool,
         value: &impl Fn(Piece<'_>) -> Result<String>,
@@ -103,13 +105,13 @@ impl<'a> Piece<'a> {
     }
 
     /// The value of a key.
-    pub(super) fn member(self, key: &str) -> Option<Piece<'a>> {
+    pub(crate) fn member(self, key: &str) -> Option<Piece<'a>> {
         let found = self.members().filter(|(name, _)| name == key).last();
         found.map(|(_, value)| value)
     }
 
     /// The item at a place; negative ones count from the end.
-    pub(super) fn item(self, index: i64) -> Option<Piece<'a>> {
+    pub(crate) fn item(self, index: i64) -> Option<Piece<'a>> {
         let from_start = match usize::try_from(index) {
             Ok(at) => at,
             Err(_) => {
@@ -124,34 +126,6 @@ impl<'a> Piece<'a> {
     fn parts(self, kind: Kind) -> Parts<'a> {
         let inside = self.0.get(1..).filter(|_| self.kind() == kind);
         Parts(inside.unwrap_or_default())
-    }
-}
-
-impl<'a> Argument<'a> for Piece<'a> {
-    type Column = &'a StringArray;
-    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<&'a StringArray> {
-        <&str as Argument>::column(array, ty)
-    }
-    fn cell(column: &&'a StringArray, row: usize) -> Result<Piece<'a>> {
-        let text = <&str as Argument>::cell(column, row)?;
-        check_escapes(text)?;
-        Ok(Piece::new(text))
-    }
-}
-
-impl<'a> Output for Piece<'a> {
-    type Column = <&'a str as Output>::Column;
-    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Self::Column {
-        <&str as Output>::column(rows, ty, limits)
-    }
-    fn append(self, column: &mut Self::Column) -> Result<()> {
-        self.0.append(column)
-    }
-    fn append_null(column: &mut Self::Column) {
-        <&str as Output>::append_null(column);
-    }
-    fn finish(column: Self::Column) -> Result<ArrayRef> {
-        <&str as Output>::finish(column)
     }
 }
 

@@ -7,18 +7,8 @@
 //! - Strings compare by bytes (collation C), numbers by value.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BinaryBuilder};
-
-use super::json_piece::{Kind, Piece};
-use super::{Batch, Body};
-use crate::Result;
-
-/// A jsonb document as the bytes that it compares by.
-pub const JSONB_ORDER: Body = Body::Batch(jsonb_order);
-/// The name of [`JSONB_ORDER`].
-pub const JSONB_ORDER_NAME: &str = "jsonb_order";
+use super::json_piece::{Kind, Piece, quoted};
 
 /// The first byte of an empty array that is the whole document: below every [`tag`].
 const EMPTY_ARRAY: u8 = 0;
@@ -29,34 +19,34 @@ const POSITIVE: u8 = 3;
 /// The end of a string or of a number's digits: neither holds it.
 const END: u8 = 0;
 
-fn jsonb_order(batch: &Batch) -> Result<ArrayRef> {
-    let mut keys = BinaryBuilder::new();
-    let mut key = Vec::new();
-    for text in batch.arrays[0].as_string::<i32>() {
-        match text {
-            Some(text) => {
-                key.clear();
-                put_document(&mut key, Piece::new(text));
-                keys.append_value(&key);
-            }
-            None => keys.append_null(),
-        }
+/// Appends the bytes that the document compares by.
+pub(crate) fn put_key(out: &mut Vec<u8>, document: &str) {
+    put_document(out, Piece::new(document));
+}
+
+/// A document of such a key, as jsonb prints it, with each number in as few digits as hold it. `None`: it is the key of none.
+pub(crate) fn document(key: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = key;
+    match key {
+        [EMPTY_ARRAY] => return Some("[]".to_string()),
+        _ => take(&mut rest, &mut text)?,
     }
-    Ok(Arc::new(keys.finish()))
+    rest.is_empty().then_some(text)
 }
 
 /// How two documents compare.
-pub(super) fn compare(left: &str, right: &str) -> Ordering {
+pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     let key = |text| {
         let mut out = Vec::new();
-        put_document(&mut out, Piece::new(text));
+        put_key(&mut out, text);
         out
     };
     key(left).cmp(&key(right))
 }
 
 /// Whether two values are equal as jsonb.
-pub(super) fn same(left: Piece, right: Piece) -> bool {
+pub(crate) fn same(left: Piece, right: Piece) -> bool {
     left.text() == right.text() || left.kind() == right.kind() && compare(left.text(), right.text()).is_eq()
 }
 
@@ -141,13 +131,99 @@ fn put_number(out: &mut Vec<u8>, text: &str) {
     }
 }
 
+/// Takes the value that the key begins with, and appends its text.
+fn take(rest: &mut &[u8], out: &mut String) -> Option<()> {
+    match cut(rest, 1)?[0] {
+        1 => out.push_str("null"),
+        2 => out.push_str(&quoted(take_string(rest)?)),
+        3 => take_number(rest, out)?,
+        4 => out.push_str(if cut(rest, 1)?[0] == 0 { "false" } else { "true" }),
+        5 => take_counted(rest, out, ['[', ']'], take)?,
+        6 => take_counted(rest, out, ['{', '}'], |rest, out| {
+            out.push_str(&quoted(take_string(rest)?));
+            out.push_str(": ");
+            take(rest, out)
+        })?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn take_counted(
+    rest: &mut &[u8],
+    out: &mut String,
+    [open, close]: [char; 2],
+    take_item: impl Fn(&mut &[u8], &mut String) -> Option<()>,
+) -> Option<()> {
+    out.push(open);
+    for item in 0..u32::from_be_bytes(cut(rest, 4)?.try_into().ok()?) {
+        if item > 0 {
+            out.push_str(", ");
+        }
+        take_item(rest, out)?;
+    }
+    out.push(close);
+    Some(())
+}
+
+fn take_string(rest: &mut &[u8]) -> Option<String> {
+    let end = rest.iter().position(|byte| *byte == END)?;
+    let string = cut(rest, end)?.to_vec();
+    cut(rest, 1)?;
+    String::from_utf8(string).ok()
+}
+
+fn take_number(rest: &mut &[u8], out: &mut String) -> Option<()> {
+    let mask = match cut(rest, 1)?[0] {
+        ZERO => {
+            out.push('0');
+            return Some(());
+        }
+        NEGATIVE => {
+            out.push('-');
+            0xFF
+        }
+        POSITIVE => 0,
+        _ => return None,
+    };
+    let place: [u8; 8] = cut(rest, 8)?.try_into().ok()?;
+    let place = (u64::from_be_bytes(place.map(|byte| byte ^ mask)) ^ (1 << 63)).cast_signed();
+    let end = rest.iter().position(|byte| *byte ^ mask == END)?;
+    let digits: Vec<u8> = cut(rest, end)?.iter().map(|byte| byte ^ mask).collect();
+    cut(rest, 1)?;
+    let digits = std::str::from_utf8(&digits).ok()?;
+    // jsonb's numbers are numerics, of at most 131,072 digits before the point.
+    let zeros = |count: i64| {
+        usize::try_from(count)
+            .ok()
+            .filter(|count| *count <= 1 << 18)
+            .map(|count| "0".repeat(count))
+    };
+    let count = digits.len() as i64;
+    match place {
+        ..=0 => *out += &format!("0.{}{digits}", zeros(place.checked_neg()?)?),
+        place if place < count => {
+            let (whole, fraction) = digits.split_at_checked(place as usize)?;
+            *out += &format!("{whole}.{fraction}");
+        }
+        place => *out += &format!("{digits}{}", zeros(place - count)?),
+    }
+    Some(())
+}
+
+fn cut<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+    let (bytes, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn key(text: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        put_document(&mut out, Piece::new(text));
+        put_key(&mut out, text);
         out
     }
 
@@ -191,6 +267,18 @@ mod tests {
         for pair in ascending.windows(2) {
             assert!(key(pair[0]) < key(pair[1]), "{} < {}", pair[0], pair[1]);
         }
+        for text in ascending {
+            assert_eq!(document(&key(text)).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn keys_of_no_document_are_refused() {
+        let whole = key(r#"{"a": [1.5, "x", null, true], "b": -20}"#);
+        for end in 0..whole.len() {
+            assert_eq!(document(&whole[..end]), None);
+        }
+        assert_eq!(document(&[&whole[..], &[1]].concat()), None);
     }
 
     #[test]

@@ -6,15 +6,24 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    Time64MicrosecondType, TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-pub use super::key_type::{check_key_type, tells_value};
+mod alike;
+mod escaped;
+mod key_type;
+pub mod nested;
+
 use crate::types::{
-    CatalogType, EnumValue, Numeric, NumericSize, PackedValue, SqlType, Value, comparable_text, numeric_key,
+    CatalogType, EnumValue, Interval, Numeric, NumericSize, PackedValue, SqlType, Value, comparable_text,
+    numeric_key, value_at,
 };
 use crate::{Error, Result};
+pub use alike::alike;
+pub(in crate::codec) use escaped::read_text;
+use escaped::{escaped_length, put_escaped, read_escaped};
+pub use key_type::{check_key_type, tells_value};
 
 /// How one column stands in a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,14 +62,12 @@ const TAG_TIMESTAMPTZ: u8 = 0x5C;
 const TAG_UUID: u8 = 0x60;
 const TAG_TEXT: u8 = 0x70;
 const TAG_BYTEA: u8 = 0x74;
+const TAG_NESTED: u8 = 0x78;
+const TAG_INTERVAL: u8 = 0x7C;
 const TAG_NULL_HIGH: u8 = 0xF0;
 
 /// The most digits whose unscaled value is stored in 8 bytes, in keys and in rows.
 pub(crate) const DECIMAL_8_PRECISION_MAX: u16 = 18;
-
-/// Ends text and bytea; `00` within them is written `00 FF`, which stands above the end.
-const TERMINATOR: [u8; 2] = [0x00, 0x01];
-const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
 
 /// The tag byte of the type's fields (before complement).
 pub fn tag(ty: &SqlType) -> u8 {
@@ -87,7 +94,18 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::TimestampTz(_) => TAG_TIMESTAMPTZ,
         SqlType::Uuid => TAG_UUID,
         SqlType::Bytea | SqlType::Packed(_) => TAG_BYTEA,
-        // Types that `check_key_type` refuses never come here; text is what they would be compared as.
+        SqlType::Interval(_) => TAG_INTERVAL,
+        SqlType::Jsonb
+        | SqlType::TsVector
+        | SqlType::TsQuery
+        | SqlType::Range(_)
+        | SqlType::Multirange(_)
+        | SqlType::Record(_)
+        | SqlType::Array(_)
+        | SqlType::Int2Vector
+        | SqlType::Catalog(CatalogType::OidVector) => TAG_NESTED,
+        ty @ SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => TAG_INT,
+        // Types that `check_key_type` refuses stand in rows and arrays at most, that are compared and not stored.
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
@@ -98,15 +116,6 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::InternalChar
         | SqlType::Unknown
         | SqlType::Json
-        | SqlType::Jsonb
-        | SqlType::Interval(_)
-        | SqlType::TsVector
-        | SqlType::TsQuery
-        | SqlType::Range(_)
-        | SqlType::Multirange(_)
-        | SqlType::Record(_)
-        | SqlType::Array(_)
-        | SqlType::Int2Vector
         | SqlType::Catalog(_)
         | SqlType::Void => TAG_TEXT,
     }
@@ -131,7 +140,9 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
             value.put_bytes(&mut bytes);
             put_numeric(out, &bytes);
         }
+        (value, ty) if tag(ty) == TAG_NESTED => put_nested(out, value, ty),
         (Value::Text(value) | Value::Unknown(value), ty) => put_text(out, value, ty),
+        (Value::Interval(value), _) => put_span(out, value),
         (Value::Bytes(value), _) => put_escaped(out, TAG_BYTEA, value),
         (Value::Packed(address), _) => put_escaped(out, TAG_BYTEA, address.bytes()),
         (Value::Date(days), _) => put_i32(out, TAG_DATE, *days),
@@ -205,18 +216,16 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => put_text(out, array.as_string::<i32>().value(row), &field.ty),
-        SqlType::Interval(_)
-        | SqlType::Json
-        | SqlType::Jsonb
-        | SqlType::TsVector
-        | SqlType::TsQuery
-        | SqlType::Range(_)
-        | SqlType::Multirange(_)
-        | SqlType::Record(_)
-        | SqlType::Array(_)
-        | SqlType::Int2Vector
-        | SqlType::Catalog(_)
-        | SqlType::Void => unreachable!("check_key_type refuses {} as a key column", field.ty),
+        SqlType::Interval(_) => {
+            let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
+            put_span(out, &interval.into());
+        }
+        ty if tag(ty) == TAG_NESTED => {
+            let value = value_at(array, row, ty)
+                .unwrap_or_else(|error| unreachable!("{error}: not of the column's type {ty}"));
+            put_nested(out, &value, ty);
+        }
+        ty => unreachable!("check_key_type refuses {ty} as a key column"),
     }
     finish_field(out, start, field);
 }
@@ -229,8 +238,8 @@ pub fn field_length(bytes: &[u8], field: &KeyField) -> Result<usize> {
     let length = match tag(&field.ty) {
         TAG_BOOL => 2,
         TAG_FLOAT4 | TAG_DATE => 5,
-        TAG_DECIMAL_16 | TAG_UUID => 17,
-        TAG_TEXT | TAG_BYTEA | TAG_NUMERIC => return escaped_length(bytes, field.descending),
+        TAG_DECIMAL_16 | TAG_UUID | TAG_INTERVAL => 17,
+        TAG_TEXT | TAG_BYTEA | TAG_NUMERIC | TAG_NESTED => return escaped_length(bytes, field),
         _ => 9,
     };
     if bytes.len() < length {
@@ -288,6 +297,18 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
                 PackedValue::from_bytes(&value, *kind).ok_or_else(|| damaged("it holds no address"))?;
             (Value::Packed(address), length)
         }
+        SqlType::Interval(_) => {
+            let span = i128::from_be_bytes(read_fixed(bytes, field)?) ^ i128::MIN;
+            let interval = Interval::of_span(span).ok_or_else(|| damaged("it holds no interval"))?;
+            (Value::Interval(interval), 17)
+        }
+        ty if tag(ty) == TAG_NESTED => {
+            let mut value = Vec::new();
+            let length = read_escaped(bytes, field, &mut value)?;
+            let value =
+                nested::value_of(&value, ty).ok_or_else(|| damaged("it holds no value of its type"))?;
+            (value, length)
+        }
         ty => {
             let mut value = Vec::new();
             let length = read_escaped(bytes, field, &mut value)?;
@@ -308,7 +329,7 @@ fn pad_char(value: &mut String, width: u32) {
 
 /// Whether the field that `bytes` starts with is NULL; checks the tag. Errors: `Corrupt`.
 #[inline]
-pub(super) fn read_null(bytes: &[u8], field: &KeyField) -> Result<bool> {
+pub(in crate::codec) fn read_null(bytes: &[u8], field: &KeyField) -> Result<bool> {
     let first = *bytes.first().ok_or_else(|| damaged("it ends before a field"))?;
     match first ^ complement(field) {
         found if found == tag(&field.ty) => Ok(false),
@@ -322,7 +343,7 @@ pub(super) fn read_null(bytes: &[u8], field: &KeyField) -> Result<bool> {
 
 /// The boolean of a field that is not NULL; as for the other `read_` functions, the field is 1 byte and its payload.
 #[inline]
-pub(super) fn read_bool(bytes: &[u8], field: &KeyField) -> Result<bool> {
+pub(in crate::codec) fn read_bool(bytes: &[u8], field: &KeyField) -> Result<bool> {
     match read_fixed::<1>(bytes, field)? {
         [0] => Ok(false),
         [1] => Ok(true),
@@ -332,19 +353,23 @@ pub(super) fn read_bool(bytes: &[u8], field: &KeyField) -> Result<bool> {
 
 /// The integer of a field of 8 bytes.
 #[inline]
-pub(super) fn read_i64(bytes: &[u8], field: &KeyField) -> Result<i64> {
+pub(in crate::codec) fn read_i64(bytes: &[u8], field: &KeyField) -> Result<i64> {
     Ok(i64::from_be_bytes(read_fixed(bytes, field)?) ^ i64::MIN)
 }
 
 /// The integer of a field of 4 bytes.
 #[inline]
-pub(super) fn read_i32(bytes: &[u8], field: &KeyField) -> Result<i32> {
+pub(in crate::codec) fn read_i32(bytes: &[u8], field: &KeyField) -> Result<i32> {
     Ok(i32::from_be_bytes(read_fixed(bytes, field)?) ^ i32::MIN)
 }
 
 /// The unscaled value of a numeric field, and the field's length.
 #[inline]
-pub(super) fn read_decimal(bytes: &[u8], size: &NumericSize, field: &KeyField) -> Result<(i128, usize)> {
+pub(in crate::codec) fn read_decimal(
+    bytes: &[u8],
+    size: &NumericSize,
+    field: &KeyField,
+) -> Result<(i128, usize)> {
     if is_decimal_8(size) {
         return Ok((i128::from(read_i64(bytes, field)?), 9));
     }
@@ -352,7 +377,7 @@ pub(super) fn read_decimal(bytes: &[u8], size: &NumericSize, field: &KeyField) -
 }
 
 /// Of the numbers that a field of a numeric without a fixed size stands for the one with the fewest digits, and the field's length.
-pub(super) fn read_numeric(bytes: &[u8], field: &KeyField) -> Result<(Numeric, usize)> {
+pub(in crate::codec) fn read_numeric(bytes: &[u8], field: &KeyField) -> Result<(Numeric, usize)> {
     let mut key = Vec::new();
     let length = read_escaped(bytes, field, &mut key)?;
     let number = Numeric::from_key(&key).ok_or_else(|| damaged("it holds no number"))?;
@@ -361,7 +386,7 @@ pub(super) fn read_numeric(bytes: &[u8], field: &KeyField) -> Result<(Numeric, u
 
 /// The real of a field.
 #[inline]
-pub(super) fn read_f32(bytes: &[u8], field: &KeyField) -> Result<f32> {
+pub(in crate::codec) fn read_f32(bytes: &[u8], field: &KeyField) -> Result<f32> {
     let ordered = u32::from_be_bytes(read_fixed(bytes, field)?);
     let sign = 1 << 31;
     Ok(f32::from_bits(if ordered & sign != 0 {
@@ -373,7 +398,7 @@ pub(super) fn read_f32(bytes: &[u8], field: &KeyField) -> Result<f32> {
 
 /// The double precision of a field.
 #[inline]
-pub(super) fn read_f64(bytes: &[u8], field: &KeyField) -> Result<f64> {
+pub(in crate::codec) fn read_f64(bytes: &[u8], field: &KeyField) -> Result<f64> {
     let ordered = u64::from_be_bytes(read_fixed(bytes, field)?);
     let sign = 1 << 63;
     Ok(f64::from_bits(if ordered & sign != 0 {
@@ -385,7 +410,7 @@ pub(super) fn read_f64(bytes: &[u8], field: &KeyField) -> Result<f64> {
 
 /// The payload of `N` bytes of a field.
 #[inline]
-pub(super) fn read_fixed<const N: usize>(bytes: &[u8], field: &KeyField) -> Result<[u8; N]> {
+pub(in crate::codec) fn read_fixed<const N: usize>(bytes: &[u8], field: &KeyField) -> Result<[u8; N]> {
     let payload = bytes
         .get(1..1 + N)
         .ok_or_else(|| damaged("it ends within a field"))?;
@@ -396,69 +421,6 @@ pub(super) fn read_fixed<const N: usize>(bytes: &[u8], field: &KeyField) -> Resu
         fixed.iter_mut().for_each(|byte| *byte = !*byte);
     }
     Ok(fixed)
-}
-
-/// The bytes of a text or bytea field and the field's length. They are borrowed from the field when they stand there as
-/// they are, else unescaped into `scratch`.
-#[inline]
-pub(super) fn read_text<'a>(
-    bytes: &'a [u8],
-    field: &KeyField,
-    scratch: &'a mut Vec<u8>,
-) -> Result<(&'a [u8], usize)> {
-    if !field.descending
-        && let Some(payload) = bytes.get(1..)
-        && let Some(zero) = payload.iter().position(|byte| *byte == 0)
-        && payload.get(zero + 1) == Some(&TERMINATOR[1])
-    {
-        return Ok((&payload[..zero], zero + 3));
-    }
-    scratch.clear();
-    let length = read_escaped(bytes, field, scratch)?;
-    Ok((scratch, length))
-}
-
-/// Appends the bytes of a text or bytea field to `out`, and answers the field's length.
-#[inline]
-fn read_escaped(bytes: &[u8], field: &KeyField, out: &mut Vec<u8>) -> Result<usize> {
-    let mask = complement(field);
-    let mut at = 1;
-    loop {
-        let rest = bytes.get(at..).ok_or_else(|| damaged("it ends within a field"))?;
-        let zero = rest
-            .iter()
-            .position(|byte| *byte == mask)
-            .ok_or_else(|| damaged("text without an end"))?;
-        let copied = out.len();
-        out.extend_from_slice(&rest[..zero]);
-        if field.descending {
-            out[copied..].iter_mut().for_each(|byte| *byte = !*byte);
-        }
-        at += zero + 2;
-        match rest.get(zero + 1).map(|byte| byte ^ mask) {
-            Some(0x01) => return Ok(at),
-            Some(0xFF) => out.push(0),
-            _ => return Err(damaged("a zero byte that is neither escape nor end")),
-        }
-    }
-}
-
-fn escaped_length(bytes: &[u8], descending: bool) -> Result<usize> {
-    let mask = if descending { 0xFF } else { 0 };
-    let mut at = 1;
-    loop {
-        let rest = bytes.get(at..).ok_or_else(|| damaged("it ends within a field"))?;
-        let zero = rest
-            .iter()
-            .position(|byte| *byte == mask)
-            .ok_or_else(|| damaged("text without an end"))?;
-        at += zero + 2;
-        match rest.get(zero + 1).map(|byte| byte ^ mask) {
-            Some(0x01) => return Ok(at),
-            Some(0xFF) => {}
-            _ => return Err(damaged("a zero byte that is neither escape nor end")),
-        }
-    }
 }
 
 /// `FF` for a DESC field: what every byte is xor-ed with.
@@ -482,7 +444,7 @@ fn finish_field(out: &mut [u8], start: usize, field: &KeyField) {
     }
 }
 
-pub(super) fn is_decimal_8(size: &NumericSize) -> bool {
+pub(in crate::codec) fn is_decimal_8(size: &NumericSize) -> bool {
     size.precision <= DECIMAL_8_PRECISION_MAX
 }
 
@@ -526,6 +488,18 @@ fn put_numeric(out: &mut Vec<u8>, bytes: &[u8]) {
     put_escaped(out, TAG_NUMERIC, numeric_key(bytes));
 }
 
+/// A value that is made of others.
+fn put_nested(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
+    let mut bytes = Vec::new();
+    nested::put(&mut bytes, value, ty);
+    put_escaped(out, TAG_NESTED, &bytes);
+}
+
+/// An interval, as how long it is.
+fn put_span(out: &mut Vec<u8>, interval: &Interval) {
+    put(out, TAG_INTERVAL, &(interval.span() ^ i128::MIN).to_be_bytes());
+}
+
 fn put_f32(out: &mut Vec<u8>, value: f32) {
     let bits = if value.is_nan() {
         0x7FC0_0000
@@ -560,22 +534,8 @@ fn put_text(out: &mut Vec<u8>, value: &str, ty: &SqlType) {
     put_escaped(out, TAG_TEXT, value.as_bytes());
 }
 
-#[inline]
-fn put_escaped(out: &mut Vec<u8>, tag: u8, value: &[u8]) {
-    out.reserve(value.len() + 3);
-    out.push(tag);
-    let mut rest = value;
-    while let Some(zero) = rest.iter().position(|byte| *byte == 0) {
-        out.extend_from_slice(&rest[..zero]);
-        out.extend_from_slice(&ESCAPED_ZERO);
-        rest = &rest[zero + 1..];
-    }
-    out.extend_from_slice(rest);
-    out.extend_from_slice(&TERMINATOR);
-}
-
 /// A text of a key that is none.
-pub(super) fn not_utf8() -> Error {
+pub(in crate::codec) fn not_utf8() -> Error {
     damaged("text is not UTF-8")
 }
 
@@ -587,5 +547,4 @@ fn damaged(reason: &str) -> Error {
 }
 
 #[cfg(test)]
-#[path = "key_tests.rs"]
 mod tests;

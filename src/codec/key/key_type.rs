@@ -3,7 +3,8 @@
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
-/// Whether a column of this type may stand in a key. Errors: 0A000 with the reason (interval, json, arrays …).
+/// Whether a column of this type may stand in a key. Errors: 0A000 with the reason (json, tsvector …); of an
+/// array or a row that of what is in it.
 pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
     let reason = match ty {
         SqlType::Bool
@@ -29,19 +30,23 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Packed(_)
         | SqlType::Oid
         | SqlType::Numeric(_)
-        | SqlType::Enum(_) => return Ok(()),
-        SqlType::Interval(_) => "equal intervals can be written in different units; use bigint microseconds",
-        SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
+        | SqlType::Enum(_)
+        | SqlType::Interval(_)
+        | SqlType::Jsonb
+        | SqlType::Range(_)
+        | SqlType::Multirange(_) => return Ok(()),
+        SqlType::Array(item) => return check_key_type(item, column),
+        SqlType::Record(row) => {
+            return row
+                .fields
+                .iter()
+                .try_for_each(|field| check_key_type(&field.ty, column));
+        }
+        SqlType::Json => "documents have no order; use jsonb, or text",
         SqlType::TsVector | SqlType::TsQuery => {
             "which documents have a word no key range tells; keep the words that are searched for in rows of a table of their own"
         }
-        SqlType::Range(_) | SqlType::Multirange(_) => {
-            "ranges have no place in a key; use one column for each bound"
-        }
-        SqlType::Record(_) => "rows have no place in a key; use one column for each of theirs",
-        SqlType::Array(_) | SqlType::Int2Vector => {
-            "arrays have no place in a key; use one column for each element, or find them by their items: CREATE INDEX ... USING gin"
-        }
+        SqlType::Int2Vector => "it is a type of the system catalogs; use smallint[]",
         SqlType::Name | SqlType::InternalChar | SqlType::Regclass | SqlType::Catalog(_) => {
             "it is a type of the system catalogs; use text or bigint"
         }
@@ -56,8 +61,18 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
     })
 }
 
-/// Whether a field tells which value it is of: all do but those of citext, which say it in lower case, and of numerics without a fixed
-/// size, where 1.5 and 1.50 are one. The value itself then stands in what is under the key.
+/// Whether a field tells which value it is of: those do not of types where equal values may differ, as numerics without a fixed size, of
+/// which 1.5 and 1.50 are one, citext, intervals and documents, nor any that are made of others. The value itself then stands in what is
+/// under the key.
 pub fn tells_value(ty: &SqlType) -> bool {
-    *ty != SqlType::Citext && !ty.is_variable_numeric()
+    match ty {
+        SqlType::Citext
+        | SqlType::Interval(_)
+        | SqlType::Jsonb
+        | SqlType::Range(_)
+        | SqlType::Multirange(_)
+        | SqlType::Array(_)
+        | SqlType::Record(_) => false,
+        ty => !ty.is_variable_numeric(),
+    }
 }
