@@ -12,6 +12,7 @@ mod from;
 mod functions;
 mod many_rows;
 mod nested;
+mod nested_keys;
 mod partitions;
 mod query;
 mod scripts;
