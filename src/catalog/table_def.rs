@@ -8,6 +8,7 @@ use super::TypeDef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{ExpressionText, Generation};
+use super::index_constraint::{Deferral, Exclusion};
 use super::index_terms::{IndexTerms, TermSource};
 use super::is_temporary_schema;
 use super::partition::{Partition, Partitioning, ToldBound};
@@ -196,6 +197,9 @@ pub struct IndexDef {
     /// entry each, as in any other index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferral: Option<Deferral>,
+    /// EXCLUDE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclusion: Option<Exclusion>,
     /// Every row has had its entry once. A server that read nothing but primary keys left this off: then unique indexes
     /// are complete nevertheless, and others have no entries and must be built.
     pub built: bool,
@@ -217,16 +221,6 @@ pub struct IndexDef {
     /// COMMENT ON CONSTRAINT, when it is one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint_comment: Option<String>,
-}
-
-/// When a UNIQUE constraint that is DEFERRABLE is asked, unless the transaction says otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Deferral {
-    /// When the statement ends.
-    Immediate,
-    /// When the transaction commits.
-    Deferred,
 }
 
 /// An expression that an index sorts by, or its condition.
@@ -430,6 +424,12 @@ impl TableDef {
     pub fn deferrable_keys(&self) -> impl Iterator<Item = (&IndexDef, Deferral)> {
         let indexes = self.indexes.iter();
         indexes.filter_map(|index| Some((index, index.deferral?)))
+    }
+
+    /// The indexes of exclusion constraints.
+    pub fn exclusions(&self) -> impl Iterator<Item = (&IndexDef, &Exclusion)> {
+        let indexes = self.indexes.iter();
+        indexes.filter_map(|index| Some((index, index.exclusion.as_ref()?)))
     }
 
     /// Their positions in `columns`.

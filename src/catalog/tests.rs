@@ -64,6 +64,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             terms: None,
             constraint: true,
             deferral: None,
+            exclusion: None,
             built: true,
             building: false,
             invalid: false,

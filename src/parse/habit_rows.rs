@@ -212,11 +212,6 @@ pub(super) const HABITS: &[(&str, &[&str], &str)] = &[
         "Write UPSERT INTO t …: it writes the row whether it is there or not.",
     ),
     (
-        "EXCLUDE USING",
-        SYNTAX,
-        "There are no exclusion constraints: use UNIQUE, or lock what a new row must not overlap with SELECT … FOR UPDATE.",
-    ),
-    (
         "INSERT IGNORE",
         SYNTAX,
         "Write INSERT INTO t … ON CONFLICT DO NOTHING.",

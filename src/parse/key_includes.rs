@@ -4,6 +4,7 @@
 use sqlparser::ast::IndexOption;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::exclusion;
 use super::token_reader::is_word_at;
 use crate::{Error, Result};
 
@@ -34,6 +35,7 @@ pub(crate) fn included(options: &[IndexOption]) -> Result<Vec<String>> {
             IndexOption::Comment(names) if names.starts_with(MARK) => {
                 included.extend(names.split(MARK).skip(1).map(str::to_string));
             }
+            option if exclusion::is_mark(option) => {}
             other => {
                 let written = other.to_string();
                 let first = written.split_whitespace().next().unwrap_or_default();

@@ -41,6 +41,7 @@ use super::constraint_words;
 use super::current_of;
 use super::duplicate_key;
 use super::escape_words;
+use super::exclusion;
 use super::fetch_first;
 use super::from_forms;
 use super::group_distinct;
@@ -482,6 +483,7 @@ impl<'t> Reader<'t> {
             identity_options::sort(&mut self.tokens);
             constraint_words::take(&mut self.tokens)?;
             partition_columns::take(&mut self.tokens);
+            exclusion::take(&mut self.tokens);
             key_includes::take(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::ALTER {

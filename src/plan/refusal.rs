@@ -266,6 +266,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         terms: None,
         constraint: false,
         deferral: None,
+        exclusion: None,
         built: true,
         building: false,
         invalid: false,

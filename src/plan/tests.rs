@@ -66,6 +66,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             oid: 16_392,
             constraint: true,
             deferral: None,
+            exclusion: None,
             name: format!("{name}_pkey"),
             columns: key.collect(),
             include: Vec::new(),

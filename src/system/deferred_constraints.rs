@@ -39,6 +39,8 @@ pub enum DeferredCheck {
     Reference(ReferenceCheck),
     /// Of a unique key.
     Unique(UniqueCheck),
+    /// Of an exclusion constraint.
+    Exclusion(ExclusionCheck),
 }
 
 /// Keys to be asked of a foreign key.
@@ -67,12 +69,24 @@ pub struct UniqueCheck {
     pub keys: Vec<ArrayRef>,
 }
 
+/// Keys whose rows were in the way of others when a statement ended.
+#[derive(Debug, Clone)]
+pub struct ExclusionCheck {
+    /// The table whose rows were written.
+    pub table: Arc<TableDef>,
+    /// The oid of the constraint, and of its index.
+    pub index: u32,
+    /// As stored.
+    pub keys: Vec<Vec<u8>>,
+}
+
 impl DeferredCheck {
     /// The oid of the constraint.
     pub fn constraint(&self) -> u32 {
         match self {
             DeferredCheck::Reference(check) => check.foreign_key.oid,
             DeferredCheck::Unique(check) => check.index,
+            DeferredCheck::Exclusion(check) => check.index,
         }
     }
 
@@ -81,6 +95,7 @@ impl DeferredCheck {
         match self {
             DeferredCheck::Reference(check) => &check.table,
             DeferredCheck::Unique(check) => &check.table,
+            DeferredCheck::Exclusion(check) => &check.table,
         }
     }
 }

@@ -27,6 +27,12 @@ pub fn extension_of(ty: &SqlType) -> Option<&'static str> {
 /// All of them, but for [`PLPGSQL`].
 pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
     KnownExtension {
+        name: "btree_gist",
+        version: "1.7",
+        comment: "support for indexing common datatypes in GiST",
+        types: &[],
+    },
+    KnownExtension {
         name: "citext",
         version: "1.6",
         comment: "data type for case-insensitive character strings",

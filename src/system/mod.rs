@@ -48,7 +48,9 @@ pub use common_rows::CommonRows;
 pub use context::{Notice, Parameters, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
-pub use deferred_constraints::{DeferredCause, DeferredCheck, DeferredMark, ReferenceCheck, UniqueCheck};
+pub use deferred_constraints::{
+    DeferredCause, DeferredCheck, DeferredMark, ExclusionCheck, ReferenceCheck, UniqueCheck,
+};
 pub use exported_snapshots::ExportedSnapshot;
 pub use extensions::{KNOWN_EXTENSIONS, PLPGSQL, extension_of};
 pub use grown_stack::{GrownStack, with_grown_stack};

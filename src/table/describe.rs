@@ -80,6 +80,22 @@ pub fn stored_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Res
     Ok(format!("({})=({})", names.join(", "), values.join(", ")))
 }
 
+/// The indexed columns of a stored key and its values, as [`constraint_key`]. Errors: `Corrupt` when the key does not decode.
+pub fn indexed_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Result<String> {
+    let mut rest = stored.get(ENTRY_PREFIX_BYTES..).unwrap_or_default();
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    let told = usize::from(index.predicate.is_some());
+    for (at, (name, field)) in named_fields(table, index, None).enumerate() {
+        let (value, length) = key::decode_value(rest, &field)?;
+        rest = rest.get(length..).unwrap_or_default();
+        if at >= told {
+            names.push(name);
+            values.push(value_text(&value));
+        }
+    }
+    Ok(format!("({})=({})", names.join(", "), values.join(", ")))
+}
+
 /// Names and fields of an index's columns, but for those that `skipped` has.
 fn named_fields<'a>(
     table: &'a TableDef,

@@ -21,6 +21,7 @@ mod describe;
 mod encode;
 mod encoded_row;
 mod entry;
+mod exclusion;
 mod format;
 mod large_object;
 mod layout;
@@ -51,10 +52,11 @@ pub use arbiter::Arbiter;
 pub use bound_text::{bound_text, bound_values};
 pub use build::{EntryMaker, build_index, build_rows, duplicate_entry, has_null, is_empty, scan_rows};
 pub use carried_times::carry_times;
-pub use describe::{constraint_key, key_text, row_text, stored_key_text};
+pub use describe::{constraint_key, indexed_key_text, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};
 pub use encoded_row::RowFault;
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
+pub use exclusion::ExclusionReader;
 pub use format::RowFormatter;
 pub(crate) use large_object::{
     comment_large_object, create_large_object, large_object, large_objects, missing_large_object,

@@ -56,6 +56,7 @@ fn table() -> TableDef {
         terms: None,
         constraint: true,
         deferral: None,
+        exclusion: None,
         built: id == 0,
         building: false,
         invalid: false,

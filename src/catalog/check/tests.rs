@@ -78,6 +78,7 @@ pub(in crate::catalog) fn table() -> TableDef {
             terms: None,
             constraint: true,
             deferral: None,
+            exclusion: None,
             built: true,
             building: false,
             invalid: false,

@@ -329,7 +329,7 @@ fn pad_char(value: &mut String, width: u32) {
 
 /// Whether the field that `bytes` starts with is NULL; checks the tag. Errors: `Corrupt`.
 #[inline]
-pub(in crate::codec) fn read_null(bytes: &[u8], field: &KeyField) -> Result<bool> {
+pub fn read_null(bytes: &[u8], field: &KeyField) -> Result<bool> {
     let first = *bytes.first().ok_or_else(|| damaged("it ends before a field"))?;
     match first ^ complement(field) {
         found if found == tag(&field.ty) => Ok(false),

@@ -13,6 +13,7 @@ use super::keys_lock::{self, Keys};
 use super::plain_column::check_no_system_column;
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
+use super::settled_constraints::Settled;
 use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
@@ -233,17 +234,13 @@ async fn carry_out(
         verification::shut_writers_out(ctx, old).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
-    let deferrable: Vec<String> = indexes
-        .iter()
-        .filter(|index| index.deferral.is_some())
-        .map(|index| index.name.clone())
-        .collect();
+    let settled = Settled::of(&indexes);
     if let Some(rewrite) = rewrite {
         let beside = beside.filter(|_| operations == 1);
         Box::pin(store_anew(ctx, old, (new, indexes), (&rewrite, beside))).await?;
-        return dml::verify_unrepeated(ctx, old.oid, &deferrable).await;
+        return settled.verify(ctx, old.oid).await;
     }
-    if new == *old && indexes.len() == 1 && deferrable.is_empty() {
+    if new == *old && indexes.len() == 1 && settled.is_empty() {
         let index = indexes.remove(0);
         return index::add(ctx, old, index, Completion::Awaited).await;
     }
@@ -264,7 +261,7 @@ async fn carry_out(
     for index in indexes {
         new = index::add_within(ctx, &new, index).await?;
     }
-    dml::verify_unrepeated(ctx, old.oid, &deferrable).await
+    settled.verify(ctx, old.oid).await
 }
 
 /// Leaves to be removed what the table has no more: entries of indexes, older versions of rows. Errors: 40P01, 55P03.

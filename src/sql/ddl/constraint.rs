@@ -12,7 +12,7 @@ use super::index::NewIndex;
 use super::key::{self, KeyKind, NewUnique};
 use super::primary_key::{hide_key, set_key};
 use super::table_change::Change;
-use super::{column_users, constraint_name, foreign_key, notice};
+use super::{column_users, constraint_name, exclusion, foreign_key, notice};
 use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, MadeName, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -36,27 +36,10 @@ pub(super) async fn add(
     check_may_be_valid(constraint, not_valid)?;
     let table = &change.table;
     match constraint {
-        TableConstraint::Unique(unique) => {
-            let unique = key::read_unique(unique)?;
-            let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
-            let include = key::included_columns(&unique.include, &table.columns)?;
-            let name = constraint_name(ctx, change, unique.name, &columns, &include)?;
-            change.indexes.push(NewIndex {
-                name,
-                columns,
-                include,
-                expressions: Vec::new(),
-                buckets: None,
-                predicate: None,
-                terms: None,
-                unique: unique.deferral.is_none(),
-                nulls_not_distinct: unique.nulls_not_distinct,
-                constraint: true,
-                deferral: unique.deferral,
-                options: BTreeMap::new(),
-            });
-            Ok(())
-        }
+        TableConstraint::Unique(unique) => match exclusion::read(unique)? {
+            Some(new) => exclusion::add(ctx, change, new),
+            None => add_unique(ctx, change, key::read_unique(unique)?),
+        },
         TableConstraint::PrimaryKey(written) => {
             key::check_primary_characteristics(written.characteristics.as_ref())?;
             let name = written.name.as_ref();
@@ -97,12 +80,19 @@ pub(super) fn add_unique_column(
     unique: NewUnique,
     column: Ident,
 ) -> Result<()> {
-    let columns = key::key_columns(KeyKind::Unique, &[column.into()], &change.table.columns)?;
-    let name = constraint_name(ctx, change, unique.name, &columns, &[])?;
+    let columns = vec![column.into()];
+    add_unique(ctx, change, NewUnique { columns, ..unique })
+}
+
+fn add_unique(ctx: &StatementContext, change: &mut Change, unique: NewUnique) -> Result<()> {
+    let table = &change.table;
+    let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
+    let include = key::included_columns(&unique.include, &table.columns)?;
+    let name = constraint_name(ctx, change, unique.name, &columns, &include)?;
     change.indexes.push(NewIndex {
         name,
         columns,
-        include: Vec::new(),
+        include,
         expressions: Vec::new(),
         buckets: None,
         predicate: None,
@@ -111,6 +101,7 @@ pub(super) fn add_unique_column(
         nulls_not_distinct: unique.nulls_not_distinct,
         constraint: true,
         deferral: unique.deferral,
+        exclusion: None,
         options: BTreeMap::new(),
     });
     Ok(())

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// Runs CREATE INDEX.
 pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
     let table = table(ctx, &create.table_name, Access::CreateIndex)?;
-    check_supported(ctx, create)?;
+    check_supported(create)?;
     let options = NewIndexOptions::read(&create.with)?;
     storage::check_tablespaces(ctx)?;
     let completion = completion(ctx, create)?;
@@ -31,16 +31,8 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         buckets,
         terms,
         names,
-    } = index_expression::key(
-        ctx,
-        &mut changed,
-        WrittenKey {
-            parts: &create.columns,
-            condition: create.predicate.as_ref(),
-            buckets: options.buckets,
-            inverted: index_terms::method(create.using.as_ref()),
-        },
-    )?;
+    } = key(ctx, create, &mut changed, options.buckets)?;
+    tell_method(ctx, create, terms.is_some());
     let mut include = included_columns(&create.include, &table)?;
     if options.covers_all {
         include = covered_columns(&table, &columns);
@@ -63,6 +55,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         nulls_not_distinct: create.unique && create.nulls_distinct == Some(false),
         constraint: false,
         deferral: None,
+        exclusion: None,
         options: options.kept,
     };
     partition_key::check_keys(&table, std::slice::from_ref(&new))?;
@@ -71,6 +64,53 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         false => alter::add_computed_index(ctx, &table, changed, new).await?,
     }
     Ok("CREATE INDEX".to_string())
+}
+
+/// Its key. What gist serves of types that sort and have no terms, a sorted one does.
+fn key(
+    ctx: &StatementContext,
+    create: &CreateIndex,
+    table: &mut TableDef,
+    buckets: Option<u16>,
+) -> Result<Key> {
+    let written = |inverted| WrittenKey {
+        parts: &create.columns,
+        condition: create.predicate.as_ref(),
+        buckets,
+        inverted,
+    };
+    let method = index_terms::method(create.using.as_ref());
+    let mut with_terms = table.clone();
+    match (
+        method,
+        index_expression::key(ctx, &mut with_terms, written(method)),
+    ) {
+        (Some("gist"), Err(error)) if error.sqlstate() == "42704" => {
+            index_expression::key(ctx, table, written(None)).map_err(|_| error)
+        }
+        (_, key) => {
+            *table = with_terms;
+            key
+        }
+    }
+}
+
+/// Tells of an access method that is another one here.
+fn tell_method(ctx: &StatementContext, create: &CreateIndex, is_inverted: bool) {
+    let Some(using @ (IndexType::Hash | IndexType::BRIN | IndexType::GiST | IndexType::SPGiST)) =
+        &create.using
+    else {
+        return;
+    };
+    let method = using.to_string().to_lowercase();
+    let message = match (using, is_inverted) {
+        (_, true) => format!("the index is inverted, as with USING gin: it serves what \"{method}\" would"),
+        (IndexType::GiST | IndexType::SPGiST, false) => {
+            "the index is sorted, as with USING btree: it serves =, < and ORDER BY".to_string()
+        }
+        (_, false) => format!("the index is sorted, as with USING btree: it serves what \"{method}\" would"),
+    };
+    notice(ctx, "00000", message, None);
 }
 
 /// The name of a new index; `None`: there is one of that name, and nothing to do. Errors: 42P07.
@@ -155,27 +195,18 @@ fn covered_columns(table: &TableDef, key: &[KeyColumn]) -> Vec<ColumnId> {
 }
 
 /// Errors: 0A000 for what an index here cannot be.
-fn check_supported(ctx: &StatementContext, create: &CreateIndex) -> Result<()> {
+fn check_supported(create: &CreateIndex) -> Result<()> {
     key::check_index_type(create.using.as_ref())?;
     if let Some(method) = index_terms::method(create.using.as_ref()) {
-        return index_terms::check_supported(ctx, create, method);
+        return index_terms::check_supported(create, method);
     }
-    if let Some(other @ (IndexType::Hash | IndexType::BRIN)) = &create.using {
-        let method = other.to_string().to_lowercase();
-        if matches!(other, IndexType::Hash) && (create.unique || create.columns.len() > 1) {
-            let what = if create.unique { "unique" } else { "multicolumn" };
-            return Err(Error::InvalidStatement {
-                state: StatementFault::NotImplemented,
-                message: format!("access method \"{method}\" does not support {what} indexes"),
-                hint: Some("Use btree.".to_string()),
-            });
-        }
-        notice(
-            ctx,
-            "00000",
-            format!("the index is sorted, as with USING btree: it serves what \"{method}\" would"),
-            None,
-        );
+    if matches!(create.using, Some(IndexType::Hash)) && (create.unique || create.columns.len() > 1) {
+        let what = if create.unique { "unique" } else { "multicolumn" };
+        return Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!("access method \"hash\" does not support {what} indexes"),
+            hint: Some("Use btree.".to_string()),
+        });
     }
     Ok(())
 }

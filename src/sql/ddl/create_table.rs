@@ -16,8 +16,8 @@ use super::partition_of::{self, PartitionOf};
 use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{
-    advice, expiry, generation, options, partition_key, region, sequence, storage, triggers, versions,
-    wildcard,
+    advice, exclusion, expiry, generation, options, partition_key, region, sequence, storage, triggers,
+    versions, wildcard,
 };
 use crate::catalog::{
     CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, MadeName, OnCommit, Partitioning,
@@ -330,6 +330,25 @@ impl Parts {
         Ok(())
     }
 
+    /// A constraint of the table that is an index. Errors: 42P16, 0A000.
+    fn take_key(&mut self, table: &str, constraint: &TableConstraint) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                key::check_primary_characteristics(key.characteristics.as_ref())?;
+                let name = key.name.as_ref().map(names::fold);
+                set_primary(&mut self.primary, table, name, key.columns.clone())
+            }
+            TableConstraint::Unique(unique) => {
+                match exclusion::read(unique)? {
+                    Some(index) => self.like_indexes.push(index),
+                    None => self.unique.push(key::read_unique(unique)?),
+                }
+                Ok(())
+            }
+            other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
+        }
+    }
+
     /// The constraints, which may name any column.
     fn settle(
         mut self,
@@ -337,8 +356,9 @@ impl Parts {
         (table, create): (&str, &CreateTable),
         mut description: Description,
     ) -> Result<Description> {
-        let mut columns = self.columns;
-        generation::read_all(ctx, table, &mut columns, self.generations)?;
+        let mut columns = std::mem::take(&mut self.columns);
+        let generations = std::mem::take(&mut self.generations);
+        generation::read_all(ctx, table, &mut columns, generations)?;
         for constraint in &create.constraints {
             if let TableConstraint::PrimaryKey(key) = constraint {
                 self.primary_include = included(&key.index_options)?;
@@ -351,9 +371,7 @@ impl Parts {
                 TableConstraint::ForeignKey(key) => {
                     description.foreign_keys.push(NewForeignKey::of(key, None));
                 }
-                other => self
-                    .unique
-                    .extend(read_constraint(table, other, &mut self.primary)?),
+                other => self.take_key(table, other)?,
             }
         }
         description.checks.extend(self.like_checks);
@@ -369,24 +387,6 @@ impl Parts {
         description.partitioning = partitioning.transpose()?;
         description.columns = columns;
         Ok(description)
-    }
-}
-
-/// Reads a constraint of the table; answers one that is UNIQUE. Errors: 42P16, 0A000.
-fn read_constraint(
-    table: &str,
-    constraint: &TableConstraint,
-    primary: &mut Option<(Option<String>, Vec<IndexColumn>)>,
-) -> Result<Option<NewUnique>> {
-    match constraint {
-        TableConstraint::PrimaryKey(key) => {
-            key::check_primary_characteristics(key.characteristics.as_ref())?;
-            let name = key.name.as_ref().map(names::fold);
-            set_primary(primary, table, name, key.columns.clone())?;
-            Ok(None)
-        }
-        TableConstraint::Unique(constraint) => key::read_unique(constraint).map(Some),
-        other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
     }
 }
 

@@ -52,6 +52,7 @@ impl DescribedIndex {
             nulls_not_distinct: self.nulls_not_distinct,
             constraint: self.constraint,
             deferral: self.deferral,
+            exclusion: None,
             built: true,
             building: false,
             invalid: false,

@@ -8,8 +8,8 @@ use super::index_sort::Sorting;
 use super::keys_lock::{self, Keys, lock_for_job};
 use super::verification::JobTable;
 use crate::catalog::{
-    CatalogWriter, Deferral, IndexBuckets, IndexDef, IndexExpression, IndexTerms, KeyColumn, TableDef,
-    written_key,
+    CatalogWriter, Deferral, Exclusion, IndexBuckets, IndexDef, IndexExpression, IndexTerms, KeyColumn,
+    TableDef, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
@@ -38,6 +38,8 @@ pub(super) struct NewIndex {
     pub(super) constraint: bool,
     /// DEFERRABLE, and then not `unique`.
     pub(super) deferral: Option<Deferral>,
+    /// EXCLUDE.
+    pub(super) exclusion: Option<Exclusion>,
     /// Options that are only told.
     pub(super) options: BTreeMap<String, String>,
 }
@@ -161,6 +163,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         nulls_not_distinct: new.nulls_not_distinct,
         constraint: new.constraint,
         deferral: new.deferral,
+        exclusion: new.exclusion.clone(),
         built: !building,
         building,
         invalid: false,

@@ -5,14 +5,12 @@ use sqlparser::ast::{CreateIndex, IndexColumn, IndexType};
 
 use super::index_key::{ExpressionColumn, Key};
 use super::key::{self, KeyKind};
-use super::notice;
 use crate::catalog::{ColumnDef, IndexTerms, KeyColumn, TERM_SOURCES_MAX, TableDef, TermSource};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::codec::terms::TermClass;
 use crate::error::{Limit, StatementFault};
 use crate::parse::names;
-use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -35,7 +33,7 @@ pub(super) fn method(index_type: Option<&IndexType>) -> Option<&'static str> {
 }
 
 /// What an inverted index cannot be. Errors: 0A000.
-pub(super) fn check_supported(ctx: &StatementContext, create: &CreateIndex, method: &str) -> Result<()> {
+pub(super) fn check_supported(create: &CreateIndex, method: &str) -> Result<()> {
     let refused = match (create.unique, create.include.is_empty()) {
         (true, _) => Some("unique indexes"),
         (false, false) if method == "gin" => Some("included columns"),
@@ -44,16 +42,7 @@ pub(super) fn check_supported(ctx: &StatementContext, create: &CreateIndex, meth
     if let Some(what) = refused {
         return Err(unsupported(method, what));
     }
-    check_directions(&create.columns, method)?;
-    if method == "gist" {
-        notice(
-            ctx,
-            "00000",
-            "the index is inverted, as with USING gin: it serves what \"gist\" would".to_string(),
-            None,
-        );
-    }
-    Ok(())
+    check_directions(&create.columns, method)
 }
 
 /// Errors: 0A000.

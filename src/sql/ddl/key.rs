@@ -90,14 +90,19 @@ pub(super) fn key_column(column: ColumnId, part: &IndexColumn) -> KeyColumn {
     }
 }
 
-/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT that is checked later, 42601.
-pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
-    let nulls_not_distinct = unique.nulls_distinct == NullsDistinctOption::NotDistinct;
-    let deferral = match deferral(unique.characteristics.as_ref())? {
+/// When the constraint is asked, if it is DEFERRABLE. Errors: 42601.
+pub(super) fn deferral_of(unique: &UniqueConstraint) -> Result<Option<Deferral>> {
+    Ok(match deferral(unique.characteristics.as_ref())? {
         (false, _) => None,
         (true, false) => Some(Deferral::Immediate),
         (true, true) => Some(Deferral::Deferred),
-    };
+    })
+}
+
+/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT that is checked later, 42601.
+pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
+    let nulls_not_distinct = unique.nulls_distinct == NullsDistinctOption::NotDistinct;
+    let deferral = deferral_of(unique)?;
     if nulls_not_distinct && deferral.is_some() {
         return Err(Error::unsupported(
             "NULLS NOT DISTINCT of a deferrable constraint",
@@ -155,8 +160,8 @@ pub(super) fn check_index_characteristics(characteristics: Option<&ConstraintCha
 pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
         // A sorted index serves what these do, and more.
-        None | Some(IndexType::BTree | IndexType::Hash | IndexType::BRIN) => Ok(()),
-        // An inverted one serves the others.
+        None | Some(IndexType::BTree | IndexType::Hash | IndexType::BRIN | IndexType::SPGiST) => Ok(()),
+        // An inverted one serves the others, or what of them it serves.
         Some(IndexType::GIN | IndexType::GiST) => Ok(()),
         // LindormTable's word for an index of sorted entries.
         Some(IndexType::Custom(name)) if name.value.eq_ignore_ascii_case("kv") => Ok(()),

@@ -6,7 +6,7 @@ use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByO
 
 use super::check::NewCheck;
 use crate::catalog::{
-    Access, ColumnDef, ColumnDefault, Deferral, IndexDef, Object, TableDef, TableOptions, ViewDef,
+    Access, ColumnDef, ColumnDefault, Deferral, Exclusion, IndexDef, Object, TableDef, TableOptions, ViewDef,
 };
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
@@ -61,6 +61,8 @@ pub(super) struct LikeIndex {
     pub(super) nulls_not_distinct: bool,
     pub(super) constraint: bool,
     pub(super) deferral: Option<Deferral>,
+    /// EXCLUDE.
+    pub(super) exclusion: Option<Exclusion>,
     pub(super) comment: Option<String>,
     /// Options that are only told.
     pub(super) options: BTreeMap<String, String>,
@@ -198,11 +200,12 @@ pub(super) fn index_like(table: &TableDef, index: &IndexDef, with_comment: bool)
         nulls_not_distinct: index.nulls_not_distinct,
         constraint: index.constraint,
         deferral: index.deferral,
+        exclusion: index.exclusion.clone(),
         comment: index.comment.clone().filter(|_| with_comment),
         predicate: query::index_condition(table, index)?,
         buckets: index.buckets.map(|buckets| buckets.count),
         inverted: index.terms.is_some().then_some("gin"),
-        is_computed: !index.is_plain(),
+        is_computed: !index.is_plain() || index.exclusion.is_some(),
     })
 }
 

@@ -41,6 +41,10 @@ pub(super) fn check_keys(table: &TableDef, new: &[NewIndex]) -> Result<()> {
     if table.primary_key.constraint {
         check_key(table, "PRIMARY KEY", &table.primary_key.columns)?;
     }
+    if table.exclusions().next().is_some() || new.iter().any(|index| index.exclusion.is_some()) {
+        let message = "exclusion constraints are not supported on partitioned tables";
+        return Err(Raised::new("0A000", message).into());
+    }
     let known = table
         .indexes
         .iter()

@@ -66,7 +66,13 @@ fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
     let key = |table: &Arc<TableDef>| {
         let key = table.foreign_key(&name).filter(|key| key.deferrable);
         let unique = table.deferrable_keys().find(|(index, _)| index.name == name);
-        key.map(|key| key.oid).or(unique.map(|(index, _)| index.oid))
+        let mut exclusions = table.exclusions();
+        let exclusion =
+            exclusions.find(|(index, exclusion)| index.name == name && exclusion.deferral.is_some());
+        let index = unique
+            .map(|(index, _)| index)
+            .or(exclusion.map(|(index, _)| index));
+        key.map(|key| key.oid).or(index.map(|index| index.oid))
     };
     let keys: Vec<u32> = tables.into_iter().filter_map(key).collect();
     match keys.is_empty() {

@@ -5,7 +5,7 @@ use sqlparser::ast::{Expr, IndexColumn};
 use super::index_key::WrittenKey;
 use super::index_options::NewIndexOptions;
 use super::like::LikeIndex;
-use super::{index, index_expression, index_terms, key, storage};
+use super::{exclusion, index, index_expression, index_terms, key, storage};
 use crate::catalog::{ColumnDef, MadeName, TableDef};
 use crate::error::DuplicateKind;
 use crate::parse::names;
@@ -38,6 +38,7 @@ pub(super) fn own_indexes(ctx: &StatementContext, columns: &[ColumnDef]) -> Resu
             nulls_not_distinct: false,
             constraint: false,
             deferral: None,
+            exclusion: None,
             comment: None,
             options: options.kept,
             predicate: create.predicate.clone(),
@@ -82,15 +83,25 @@ pub(super) fn define_computed(
     (oid, like): (u32, LikeIndex),
     taken: &mut Vec<String>,
 ) -> Result<()> {
-    let written = WrittenKey {
-        parts: &like.columns,
-        condition: like.predicate.as_ref(),
-        buckets: like.buckets,
-        inverted: like.inverted,
+    let key = match like.exclusion {
+        Some(_) => exclusion::define(ctx, table, &like)?.0,
+        None => {
+            let written = WrittenKey {
+                parts: &like.columns,
+                condition: like.predicate.as_ref(),
+                buckets: like.buckets,
+                inverted: like.inverted,
+            };
+            index_expression::key(ctx, table, written)?
+        }
     };
-    let key = index_expression::key(ctx, table, written)?;
-    let names = key.names.iter().chain(&like.include).map(String::as_str);
-    let base = MadeName::of_columns(&table.name, names, "idx");
+    let base = match like.exclusion {
+        Some(_) => exclusion::made_name(table, &key.names, &like.include),
+        None => {
+            let names = key.names.iter().chain(&like.include).map(String::as_str);
+            MadeName::of_columns(&table.name, names, "idx")
+        }
+    };
     let name = index_name(ctx, &table.schema, like.name, base, taken)?;
     let new = index::NewIndex {
         name,
@@ -102,8 +113,9 @@ pub(super) fn define_computed(
         terms: key.terms,
         unique: like.unique,
         nulls_not_distinct: like.nulls_not_distinct,
-        constraint: false,
+        constraint: like.constraint,
         deferral: None,
+        exclusion: like.exclusion,
         options: like.options,
     };
     let index = index::define(table, &new, oid, false);

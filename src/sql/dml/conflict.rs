@@ -82,6 +82,13 @@ impl OnConflict {
                     .to_string(),
                 hint: Some("For example, ON CONFLICT (column_name).".to_string()),
             }),
+            (OnConflictAction::DoUpdate(_), Some(key)) if key.exclusion.is_some() => {
+                Err(Error::InvalidStatement {
+                    state: StatementFault::WrongObjectType,
+                    message: "ON CONFLICT DO UPDATE not supported with exclusion constraints".to_string(),
+                    hint: Some("Write ON CONFLICT DO NOTHING.".to_string()),
+                })
+            }
             (OnConflictAction::DoUpdate(update), Some(key)) => {
                 let update = written_update(target, clause, update);
                 DoUpdate::bind(ctx, target, key.id, &update, types).map(OnConflict::DoUpdate)
@@ -204,7 +211,10 @@ fn check_no_deferrable(
     named: Option<&ConflictTarget>,
 ) -> Result<()> {
     let table = &target.table;
-    let mut deferrable = table.deferrable_keys().map(|(index, _)| index);
+    let exclusions = table.exclusions();
+    let exclusions = exclusions.filter(|(_, exclusion)| exclusion.deferral.is_some());
+    let exclusions = exclusions.map(|(index, _)| index);
+    let mut deferrable = table.deferrable_keys().map(|(index, _)| index).chain(exclusions);
     let found = match named {
         None => deferrable.next(),
         Some(ConflictTarget::OnConstraint(name)) => {
@@ -234,7 +244,8 @@ fn check_no_deferrable(
 fn arbiter<'a>(ctx: &StatementContext, target: &'a Target, named: &ConflictTarget) -> Result<&'a IndexDef> {
     let table = &target.table;
     let fits = |index: &&IndexDef| {
-        index.unique && index.is_complete() && index.is_plain() && !(index.id == 0 && table.has_hidden_key())
+        let keeps_apart = index.unique && index.is_plain() || index.exclusion.is_some();
+        keeps_apart && index.is_complete() && !(index.id == 0 && table.has_hidden_key())
     };
     match named {
         ConflictTarget::Columns(names) => {

@@ -2,6 +2,7 @@
 //! foreign keys, and the questions themselves. Missing keys and keys that are gone are asked alike: is a key not there, and does a row still refer to it?
 
 use super::deferrable_keys;
+use super::exclusions;
 use super::referenced_keys::{Keys, Missing, not_present, referenced_table};
 use super::references::Gone;
 use super::referring_rows::{first_referring, still_referenced};
@@ -54,6 +55,7 @@ pub(crate) async fn check_deferred(ctx: &StatementContext, is_wanted: impl Fn(u3
         match check.as_ref() {
             DeferredCheck::Reference(check) => Box::pin(ask(ctx, check)).await?,
             DeferredCheck::Unique(check) => Box::pin(deferrable_keys::ask(ctx, check)).await?,
+            DeferredCheck::Exclusion(check) => Box::pin(exclusions::ask(ctx, check)).await?,
         }
         ctx.session.deferred.strike(place);
     }

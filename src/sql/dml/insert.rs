@@ -9,6 +9,7 @@ use sqlparser::ast;
 
 use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
+use super::exclusions;
 use super::generated_columns::{generates_of_both, with_dependents};
 use super::insert_clauses::Clauses;
 use super::insert_source::{Source, SourceQuery};
@@ -30,7 +31,7 @@ use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
 use crate::codec::row::ColumnId;
 use crate::query::{Observation, RowRelation, known_types, written_marks};
 use crate::system::StatementContext;
-use crate::table::{Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
+use crate::table::{Conflicts, Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -484,7 +485,7 @@ impl Writer<'_> {
             }
             Mode::Upsert => self.upsert(batch).await?,
             Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
-                let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
+                let inserted = self.insert_missing(&batch, *conflicts, limits).await?;
                 let inserted =
                     filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?;
                 self.references
@@ -510,6 +511,30 @@ impl Writer<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// Inserts the rows that nothing is in the way of; answers which were inserted.
+    async fn insert_missing(
+        &self,
+        batch: &RecordBatch,
+        conflicts: Conflicts,
+        limits: Limits,
+    ) -> Result<Vec<bool>> {
+        let (txn, table) = (&self.ctx.txn, &self.plan.target.table);
+        if table.exclusions().next().is_none() {
+            return insert_missing_rows(txn, table, batch, conflicts, limits).await;
+        }
+        // One by one: each may be in the way of the next.
+        let mut inserted = Vec::with_capacity(batch.num_rows());
+        for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {
+            inserted.extend(
+                match exclusions::is_free(self.ctx, table, &row, conflicts).await? {
+                    true => insert_missing_rows(txn, table, &row, conflicts, limits).await?,
+                    false => vec![false],
+                },
+            );
+        }
+        Ok(inserted)
     }
 
     /// Whether it is an UPSERT whose rows are known only with those that stand.

@@ -18,6 +18,7 @@ use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{and, filter, is_not_null, or};
 
 use super::deferrable_keys::{WrittenKeys, key_columns, key_values, lock_keys};
+use super::exclusions::{self, WrittenExclusion};
 use super::fired_triggers::FiredTriggers;
 use super::referenced_keys::{
     Keys, Missing, check_match, columns_of, lost_key, missing_keys, referenced_columns,
@@ -48,6 +49,8 @@ struct Open {
     gone: VecDeque<Gone>,
     /// Keys that rows have got of which several may have one for a while.
     written: Vec<WrittenKeys>,
+    /// Keys of exclusion constraints that rows have got.
+    exclusions: Vec<WrittenExclusion>,
 }
 
 /// Keys of rows that are gone or have others now, and a foreign key that refers to such.
@@ -143,6 +146,8 @@ impl References {
         new: &RecordBatch,
         old: Option<&RecordBatch>,
     ) -> Result<()> {
+        let exclusions = exclusions::note(ctx, table, Some(new), old).await?;
+        self.open().exclusions.extend(exclusions);
         if asks_nothing(ctx, table) {
             return Ok(());
         }
@@ -205,6 +210,9 @@ impl References {
         old: &RecordBatch,
         new: Option<&RecordBatch>,
     ) -> Result<()> {
+        if new.is_none() {
+            exclusions::note(ctx, table, None, Some(old)).await?;
+        }
         if asks_nothing(ctx, table) {
             return Ok(());
         }
@@ -242,6 +250,11 @@ impl References {
     /// Keys that rows have got of which several may have one for a while. None is left.
     pub(super) fn take_written(&self) -> Vec<WrittenKeys> {
         std::mem::take(&mut self.open().written)
+    }
+
+    /// Keys of exclusion constraints that rows have got. None is left.
+    pub(super) fn take_exclusions(&self) -> Vec<WrittenExclusion> {
+        std::mem::take(&mut self.open().exclusions)
     }
 
     /// The next of the queue; with it all others of the same foreign key and kind, so that keys that change places do so at once.

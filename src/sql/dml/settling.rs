@@ -3,6 +3,7 @@
 
 use super::deferrable_keys;
 use super::deferred_references::{is_deferred, leave_gone, leave_missing};
+use super::exclusions;
 use super::referenced_keys::check_present;
 use super::references::References;
 use super::referring_rows::{check_unreferred, follow};
@@ -55,6 +56,9 @@ pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> R
     }
     for written in references.take_written() {
         Box::pin(deferrable_keys::settle(ctx, written)).await?;
+    }
+    for written in references.take_exclusions() {
+        Box::pin(exclusions::settle(ctx, written)).await?;
     }
     Box::pin(references.triggers.call_all(ctx)).await
 }

@@ -83,6 +83,12 @@ impl UserRelation {
         constraints.filter_map(|constraint| Some((constraint, constraint.foreign_key()?)))
     }
 
+    /// The constraints that the standard knows of its indexes.
+    pub(crate) fn standard_keys(&self) -> impl Iterator<Item = &UserIndex> {
+        let keys = self.indexes.iter();
+        keys.filter(|index| index.constraint && index.exclusion.is_none())
+    }
+
     /// The columns of an index of it in key order.
     pub(crate) fn index_columns<'a>(&'a self, index: &'a UserIndex) -> impl Iterator<Item = &'a UserColumn> {
         index.keys.iter().filter_map(|key| match &key.computed {

@@ -2,7 +2,7 @@
 
 use super::default_text::SequencesByOid;
 use super::user_column::{UserColumn, user_column};
-use crate::catalog::{ColumnDef, Deferral, IndexDef, TableDef};
+use crate::catalog::{ColumnDef, Deferral, Exclusion, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::codec::terms::TermClass;
 
@@ -25,6 +25,8 @@ pub(crate) struct UserIndex {
     pub(crate) nulls_not_distinct: bool,
     /// DEFERRABLE.
     pub(crate) deferral: Option<Deferral>,
+    /// EXCLUDE.
+    pub(crate) exclusion: Option<Exclusion>,
     pub(crate) primary: bool,
     /// Declared as PRIMARY KEY or UNIQUE of the table.
     pub(crate) constraint: bool,
@@ -138,7 +140,10 @@ pub(super) fn user_index(
         included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
         unique: index.unique || index.deferral.is_some(),
         nulls_not_distinct: index.nulls_not_distinct,
-        deferral: index.deferral,
+        deferral: index
+            .deferral
+            .or(index.exclusion.as_ref().and_then(|of| of.deferral)),
+        exclusion: index.exclusion.clone(),
         primary,
         constraint: primary || index.constraint,
         valid: index.is_complete(),

@@ -1,5 +1,6 @@
 //! Rows of the catalogs that tell of constraints: `pg_constraint`, and information_schema's.
 
+use super::index_rows::operator_of;
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
 use super::type_rows::domain_checks;
@@ -24,6 +25,21 @@ pub(super) const CONSTRAINT: Constants = &[
     ("connoinherit", "t"),
 ];
 
+fn kind_of(index: &UserIndex) -> char {
+    match (index.primary, &index.exclusion) {
+        (true, _) => 'p',
+        (false, Some(_)) => 'x',
+        (false, None) => 'u',
+    }
+}
+
+/// The operators of an exclusion constraint.
+fn operators(relation: &UserRelation, index: &UserIndex) -> Cell {
+    let exclusion = index.exclusion.as_ref()?;
+    let columns = relation.index_columns(index).zip(&exclusion.operators);
+    array_or_null(columns.map(|(column, operator)| operator_of(operator.symbol(), &column.ty)))
+}
+
 /// `pg_constraint`.
 pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
@@ -32,7 +48,7 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("oid", text(index.oid)),
                 ("conname", text(&index.name)),
                 ("connamespace", text(relation.namespace)),
-                ("contype", text(if index.primary { 'p' } else { 'u' })),
+                ("contype", text(kind_of(index))),
                 ("conrelid", text(relation.oid)),
                 ("conindid", text(index.oid)),
                 ("condeferrable", boolean(index.deferral.is_some())),
@@ -41,6 +57,7 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                     "conkey",
                     array_or_null(index.keys.iter().map(|key| key.attribute)),
                 ),
+                ("conexclop", operators(relation, index)),
                 ("conparentid", text(index.parent.unwrap_or_default())),
                 ("conislocal", boolean(index.parent.is_none())),
                 ("coninhcount", text(i32::from(index.parent.is_some()))),
@@ -187,7 +204,7 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let yes_or_no = |is: bool| text(if is { "YES" } else { "NO" });
     for relation in source.standard_relations() {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
+        for index in relation.standard_keys() {
             rows.push(&[
                 ("constraint_catalog", database.clone()),
                 ("constraint_schema", text(&relation.schema)),
@@ -285,7 +302,7 @@ fn domain_conditions(source: &Source<'_>, rows: &mut RelationRows) {
 /// Calls for every column of every key constraint: relation, constraint, column, position from 1.
 fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str, &UserColumn, usize)) {
     for relation in source.standard_relations() {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
+        for index in relation.standard_keys() {
             for (position, column) in relation.index_columns(index).enumerate() {
                 each(relation, &index.name, column, position + 1);
             }
@@ -415,7 +432,7 @@ pub(super) fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRo
 pub(super) fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in source.standard_relations() {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
+        for index in relation.standard_keys() {
             rows.push(&[
                 ("table_catalog", database.clone()),
                 ("table_schema", text(&relation.schema)),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::shown_names::{shown_expression, shown_printed, shown_query};
-use crate::catalog::{Deferral, TEMPORARY_ALIAS, is_temporary_schema};
+use crate::catalog::{Deferral, Exclusion, TEMPORARY_ALIAS, is_temporary_schema};
 use crate::parse::fetch_first;
 use crate::parse::from_forms;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
@@ -32,7 +32,11 @@ pub(crate) fn index_definition(
     };
     let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, (position, pretty)));
     let keys = with_computed(index, keys.collect(), true);
-    let method = if index.is_inverted { "gin" } else { "btree" };
+    let method = match &index.exclusion {
+        _ if index.is_inverted => "gin",
+        Some(exclusion) => &exclusion.method,
+        None => "btree",
+    };
     let created = create_index(index.unique, &index.name, &table, method, &keys);
     let included = index.included.iter();
     let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
@@ -116,8 +120,31 @@ fn direction(descending: bool, nulls_first: bool) -> &'static str {
     }
 }
 
+/// `EXCLUDE USING gist (a WITH =, r WITH &&)`
+fn exclusion_definition(relation: &UserRelation, index: &UserIndex, exclusion: &Exclusion) -> String {
+    let parts = exclusion.operators.iter().enumerate();
+    let parts = parts.filter_map(|(at, operator)| {
+        Some(format!(
+            "{} WITH {}",
+            index_key(relation, index, (at, false))?,
+            operator.symbol()
+        ))
+    });
+    let parts: Vec<String> = parts.collect();
+    let condition = index.predicate.iter().map(|(text, _)| format!(" WHERE ({text})"));
+    format!("EXCLUDE USING {} ({})", exclusion.method, parts.join(", ")) + &condition.collect::<String>()
+}
+
 /// `PRIMARY KEY (a, b)`; a key column that is stored descending says so.
 pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) -> String {
+    let deferral = match index.deferral {
+        None => "",
+        Some(Deferral::Immediate) => " DEFERRABLE",
+        Some(Deferral::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+    };
+    if let Some(exclusion) = &index.exclusion {
+        return exclusion_definition(relation, index, exclusion) + deferral;
+    }
     let keys = index.keys.iter().filter_map(|key| {
         let column = relation.columns.get(key.attribute - 1)?;
         Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })
@@ -129,11 +156,6 @@ pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) 
     let include = match included.is_empty() {
         true => String::new(),
         false => format!(" INCLUDE ({})", included.join(", ")),
-    };
-    let deferral = match index.deferral {
-        None => "",
-        Some(Deferral::Immediate) => " DEFERRABLE",
-        Some(Deferral::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
     };
     let kind = match (index.primary, index.nulls_not_distinct) {
         (true, _) => "PRIMARY KEY",

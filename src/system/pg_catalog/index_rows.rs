@@ -1,21 +1,27 @@
 //! `pg_index`, and the operator classes and access methods that it names.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::object_class::collation_of;
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, vector};
 use crate::codec::terms::TermClass;
 use crate::system::catalog_version::cells::Cell;
-use crate::system::catalog_version::definitions::PG_CATALOG_OID;
+use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition, static_cells};
 use crate::system::catalog_version::objects::{OWNER_OID, SYSTEM, UserColumn, UserIndex};
 use crate::types::SqlType;
 
 /// The oid of the access method `btree`.
 pub(crate) const BTREE: i64 = 403;
+/// The oid of the access method `gist`.
+pub(super) const GIST: i64 = 783;
+/// The oid of the access method `spgist`.
+pub(super) const SPGIST: i64 = 4000;
 /// The oid of the access method `gin`.
 pub(crate) const GIN: i64 = 2742;
 
 /// What `pg_index` says of every index.
 pub(super) const INDEX: Constants = &[
-    ("indisexclusion", "f"),
     ("indisclustered", "f"),
     ("indislive", "t"),
     ("indisreplident", "f"),
@@ -36,6 +42,7 @@ pub(super) fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indisunique", boolean(index.unique)),
                 ("indnullsnotdistinct", boolean(index.nulls_not_distinct)),
                 ("indisprimary", boolean(index.primary)),
+                ("indisexclusion", boolean(index.exclusion.is_some())),
                 ("indimmediate", boolean(index.deferral.is_none())),
                 ("indisvalid", boolean(index.valid)),
                 ("indisready", boolean(index.ready)),
@@ -78,11 +85,49 @@ fn expressions(index: &UserIndex) -> Cell {
 
 /// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
 pub(super) fn operator_class(ty: &SqlType) -> i64 {
-    let oid = match ty {
+    SYSTEM
+        .operator_classes
+        .get(&compared_as(ty))
+        .copied()
+        .unwrap_or(0)
+}
+
+/// The oid of the type as which operators take values of it.
+fn compared_as(ty: &SqlType) -> i64 {
+    i64::from(match ty {
         SqlType::Varchar(_) => SqlType::Text.oid(),
+        SqlType::Array(_) => ANYARRAY,
+        SqlType::Range(_) => ANYRANGE,
+        SqlType::Multirange(_) => ANYMULTIRANGE,
+        SqlType::Record(_) => RECORD,
+        SqlType::Enum(_) => ANYENUM,
         ty => ty.oid(),
-    };
-    SYSTEM.operator_classes.get(&i64::from(oid)).copied().unwrap_or(0)
+    })
+}
+
+const ANYARRAY: u32 = 2277;
+const ANYRANGE: u32 = 3831;
+const ANYMULTIRANGE: u32 = 4537;
+const RECORD: u32 = 2249;
+const ANYENUM: u32 = 3500;
+
+/// The operator of a symbol between two values of a type: its oid, 0 if there is none.
+pub(super) fn operator_of(symbol: &str, ty: &SqlType) -> i64 {
+    static OPERATORS: LazyLock<HashMap<(String, i64), i64>> = LazyLock::new(|| {
+        let Some(columns) = definition("pg_catalog", "pg_operator") else {
+            return HashMap::new();
+        };
+        let rows = static_cells("pg_catalog", "pg_operator").into_iter();
+        let rows = rows.filter_map(|row| {
+            let cell = |column: &str| row.get(columns.position(column)).cloned().flatten();
+            let (left, right) = (cell("oprleft")?, cell("oprright")?);
+            let ty = left.parse().ok().filter(|_| left == right)?;
+            Some(((cell("oprname")?, ty), cell("oid")?.parse().ok()?))
+        });
+        rows.collect()
+    });
+    let key = (symbol.to_string(), compared_as(ty));
+    OPERATORS.get(&key).copied().unwrap_or(0)
 }
 
 /// The operator class of gin that takes values apart so.

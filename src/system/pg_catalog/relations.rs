@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
-use super::index_rows::{self, BTREE, GIN, INDEX};
+use super::index_rows::{self, BTREE, GIN, GIST, INDEX, SPGIST};
 use super::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TRIGGER_CLASS, TYPE_CLASS, collation_of,
     default_oid,
@@ -236,6 +236,20 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+/// The access method of an index.
+fn method_of(index: &UserIndex) -> i64 {
+    match index
+        .exclusion
+        .as_ref()
+        .map(|exclusion| exclusion.method.as_str())
+    {
+        _ if index.is_inverted => GIN,
+        Some("gist") => GIST,
+        Some("spgist") => SPGIST,
+        _ => BTREE,
+    }
+}
+
 fn class_of_index(
     source: &Source<'_>,
     (relation, index): (&UserRelation, &UserIndex),
@@ -247,7 +261,7 @@ fn class_of_index(
         ("relname", text(&index.name)),
         ("relnamespace", text(relation.namespace)),
         ("reltype", text(0)),
-        ("relam", text(if index.is_inverted { GIN } else { BTREE })),
+        ("relam", text(method_of(index))),
         ("relfilenode", text(if is_partitioned { 0 } else { index.oid })),
         ("relhasindex", boolean(false)),
         ("relchecks", text(0)),

@@ -74,6 +74,7 @@ fn catalog() -> Catalog {
         terms: None,
         constraint: id == 0,
         deferral: None,
+        exclusion: None,
         built: true,
         building: false,
         invalid: false,

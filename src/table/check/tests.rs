@@ -54,6 +54,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         terms: None,
         constraint: false,
         deferral: None,
+        exclusion: None,
         built: !unique || id == 0,
         building: false,
         invalid: false,

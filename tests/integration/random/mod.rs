@@ -7,6 +7,7 @@
 
 mod casts;
 mod cursors;
+mod exclusions;
 mod expression;
 mod from;
 mod functions;
