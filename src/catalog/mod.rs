@@ -122,6 +122,7 @@ mod version_read;
 mod versioned_table;
 mod versions;
 mod view_options;
+mod view_stand_in;
 mod walked_table;
 mod wildcard;
 
@@ -285,6 +286,9 @@ pub struct ViewDef {
     /// The relation that rows are written to through it. (Views of earlier versions do not say so, and yet are written to.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<ShownRelation>,
+    /// Its INSTEAD OF triggers, in the order of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerDef>,
 }
 
 impl ViewDef {

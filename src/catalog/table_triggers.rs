@@ -17,7 +17,9 @@ impl TableDef {
         replays: bool,
     ) -> impl Iterator<Item = &TriggerDef> {
         self.triggers.iter().filter(move |trigger| {
-            trigger.timing == timing
+            // What stands for a view has those alone that fire instead.
+            (trigger.timing == timing
+                || timing == TriggerTiming::Before && trigger.timing == TriggerTiming::InsteadOf)
                 && trigger.for_each_row == for_each_row
                 && trigger.events.contains(&event)
                 && trigger.state.fires(replays)

@@ -288,6 +288,7 @@ async fn every_kind_of_definition_reads_back() {
         depends_on: vec![written.oid],
         options: Default::default(),
         shows: None,
+        triggers: Vec::new(),
     };
     writer.put_view(&view).unwrap();
     let schema = commented_schema();
@@ -573,6 +574,7 @@ fn view_of(catalog: &Catalog, name: &str, id: TableId) -> ViewDef {
         depends_on: vec![table_of(catalog).oid],
         options: Default::default(),
         shows: None,
+        triggers: Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::catalog::FIRST_DATABASE;
 use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
 use crate::error::Raised;
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
-use crate::system::catalog_version::updatability::{UPDATES, writes_of};
+use crate::system::catalog_version::updatability::{UPDATES, triggered_writes, writes_of};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
 use crate::types::{FormatSettings, Numeric, SqlType, TYPES, Value};
@@ -85,7 +85,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "pg_relation_is_updatable",
         &[T::Regclass, T::Bool],
         T::Int4,
-        |b, catalog| b.map2(|oid, _: bool| writes_of_oid(catalog, oid, None)),
+        |b, catalog| {
+            b.map2(|oid, with_triggers: bool| {
+                let triggered = match catalog.objects().find(oid) {
+                    Some(Found::Relation(relation)) if with_triggers => triggered_writes(relation),
+                    _ => 0,
+                };
+                writes_of_oid(catalog, oid, None) | triggered
+            })
+        },
     ),
     FunctionDef::catalog(
         "pg_column_is_updatable",

@@ -11,6 +11,8 @@ pub enum TriggerTiming {
     Before,
     /// When the statement has written all its rows.
     After,
+    /// In the place of writing a view's row.
+    InsteadOf,
 }
 
 impl TriggerTiming {
@@ -19,6 +21,7 @@ impl TriggerTiming {
         match self {
             TriggerTiming::Before => "BEFORE",
             TriggerTiming::After => "AFTER",
+            TriggerTiming::InsteadOf => "INSTEAD OF",
         }
     }
 }

@@ -72,12 +72,8 @@ impl TokenReader<'_> {
             return Ok(TriggerTiming::Before);
         }
         if self.word("INSTEAD") {
-            return Err(Error::unsupported(
-                "INSTEAD OF triggers",
-                Some(
-                    "Views of one table are written to as they are; for others write to the tables, or call a function that does.",
-                ),
-            ));
+            self.expect("OF")?;
+            return Ok(TriggerTiming::InsteadOf);
         }
         self.expect("AFTER")?;
         Ok(TriggerTiming::After)

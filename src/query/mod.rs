@@ -175,7 +175,7 @@ pub(crate) use row_expression_text::{
 };
 pub(crate) use row_keys::RowKey;
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query, written_marks};
-pub(crate) use target_rows::{FoundPlan, MergeSource, Others, TargetRows, plan_target_rows};
+pub(crate) use target_rows::{FoundPlan, MergeSource, Others, TargetRows, plan_target_rows, view_types};
 pub(crate) use window::WINDOW_FUNCTIONS;
 pub(crate) use with_name::{rename, repeated_name};
 

@@ -32,5 +32,6 @@ pub(super) fn sequence_view(sequence: &SequenceDef) -> Arc<ViewDef> {
         depends_on: Vec::new(),
         options: Default::default(),
         shows: None,
+        triggers: Vec::new(),
     })
 }

@@ -16,9 +16,10 @@ use super::select::Kept;
 use super::select_item::BoundItem;
 use super::system_column::row_id_of;
 use super::{PlannedQuery, planned, without_panic};
-use crate::catalog::TableDef;
+use crate::catalog::{TableDef, ViewDef};
 use crate::logical::stored_table::whole_table_source;
 use crate::parse::current_of::cursor_of;
+use crate::parse::names;
 use crate::system::StatementContext;
 use crate::tree::JoinType;
 use crate::types::SqlType;
@@ -92,6 +93,13 @@ pub(crate) fn plan_target_rows(
         planned(binder, bound, SqlType::Unknown)
     })?;
     Ok(FoundPlan { query, beside })
+}
+
+/// The types of a view's columns. Errors: those of binding its query.
+pub(crate) fn view_types(ctx: &StatementContext, view: &ViewDef) -> Result<Vec<SqlType>> {
+    let item = Binder::new(ctx, &[]).table(&names::quoted_relation(&view.schema, &view.name), None)?;
+    let columns = item.scope.visible.iter();
+    Ok(columns.map(|column| column.bound.ty.clone()).collect())
 }
 
 /// What expressions that come later know a relation of FROM by.
@@ -203,9 +211,29 @@ impl Binder<'_> {
         Ok((bound, relations))
     }
 
+    /// The view that a table stands for, and every column of it.
+    fn whole_view(&mut self, table: &TableDef, alias: Option<&str>) -> Result<(FromItem, Vec<Bound>)> {
+        let alias = alias.map(|alias| ast::TableAlias {
+            explicit: true,
+            name: ast::Ident::with_quote('"', alias),
+            columns: Vec::new(),
+            at: None,
+        });
+        let item = self.table(
+            &names::quoted_relation(&table.schema, &table.name),
+            alias.as_ref(),
+        )?;
+        let columns = item.scope.visible.iter();
+        let columns = columns.map(|column| column.bound.clone()).collect();
+        Ok((item, columns))
+    }
+
     /// A stored table of which names reach the visible columns, and every column of it.
     fn whole_table(&mut self, rows: TargetRows<'_>) -> Result<(FromItem, Vec<Bound>)> {
         let TargetRows { table, alias, .. } = rows;
+        if table.stands_for_view() {
+            return self.whole_view(table, alias);
+        }
         let columns = table
             .columns
             .iter()

@@ -126,6 +126,7 @@ fn view() -> ViewDef {
         depends_on: vec![FIRST_OID + 1],
         options: Default::default(),
         shows: None,
+        triggers: Vec::new(),
     }
 }
 

@@ -126,6 +126,9 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
         if calls(&view.query) {
             found.push(Dependent::View(view));
         }
+        let triggers = view.triggers.iter();
+        let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
+        found.extend(triggers.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
     }
     let others = catalog
         .routines
@@ -153,7 +156,7 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, routine: &RoutineDef) ->
     // Triggers know it by its number.
     let mut in_text = found
         .iter()
-        .filter(|found| !matches!(found, Dependent::Trigger(..)));
+        .filter(|found| !matches!(found, Dependent::Trigger(..) | Dependent::ViewTrigger(..)));
     match in_text.next() {
         None => Ok(()),
         Some(dependent) => Err(Error::FeatureNotSupported {

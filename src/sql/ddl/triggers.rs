@@ -9,7 +9,7 @@ use super::routine_ref::found_routine;
 use super::{notice, notice_cascade, row_expression};
 use crate::catalog::{
     Access, CatalogWriter, Object, RoutineResult, TableDef, TriggerCondition, TriggerDef, TriggerEvent,
-    TriggerRow, TriggerState, dependents_key, is_system_schema, rows_of_events,
+    TriggerRow, TriggerState, TriggerTiming, ViewDef, dependents_key, is_system_schema, rows_of_events,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, Raised, StatementFault};
@@ -33,26 +33,31 @@ pub(super) async fn execute(ctx: &StatementContext, definition: &TriggerDefiniti
             table,
             if_exists,
         } => Box::pin(drop(ctx, name, table, *if_exists)).await,
-        TriggerDefinition::Rename { name, table, new } => change(ctx, (name, table), |def, trigger| {
-            if def.trigger(new).is_some() {
-                return Err(taken(new, def));
+        TriggerDefinition::Rename { name, table, new } => change(ctx, (name, table), |triggers, at| {
+            if triggers.iter().any(|known| known.name == *new) {
+                return Err(taken(new, &names::last_name(table).unwrap_or_default()));
             }
-            def.triggers[trigger].name.clone_from(new);
-            sort(def);
+            triggers[at].name.clone_from(new);
+            sort(triggers);
             Ok(())
         }),
-        TriggerDefinition::Comment { name, table, comment } => change(ctx, (name, table), |def, trigger| {
-            def.triggers[trigger].comment.clone_from(comment);
+        TriggerDefinition::Comment { name, table, comment } => change(ctx, (name, table), |triggers, at| {
+            triggers[at].comment.clone_from(comment);
             Ok(())
         }),
     }
 }
 
 async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
+    if new.timing == TriggerTiming::InsteadOf
+        && let Object::View(view) = relation(ctx, &new.table, Access::Name)?
+    {
+        return create_of_view(ctx, view, new).await;
+    }
     let table = table_of(ctx, new)?;
     let known = table.trigger(&new.name);
     if known.is_some() && !new.or_replace {
-        return Err(taken(&new.name, &table));
+        return Err(taken(&new.name, &table.name));
     }
     if new.for_each_row && new.events.contains(&TriggerEvent::Truncate) {
         return Err(Error::InvalidStatement {
@@ -68,42 +73,11 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
         .as_ref()
         .map(|when| condition(ctx, &table, new, when))
         .transpose()?;
-    let named = RoutineRef {
-        name: new.function.clone(),
-        arguments: Some(Vec::new()),
-    };
-    let routine = found_routine(ctx, RoutineWord::Function, &named)?;
-    if routine.returns != RoutineResult::Trigger {
-        return Err(invalid(format!(
-            "function {} must return type trigger",
-            routine.name
-        )));
-    }
-    let oid = match known {
-        Some(known) => known.oid,
-        None => ctx.sequences.object_ids().take_oid().await?,
-    };
-    let mut events = new.events.clone();
-    events.sort_unstable();
-    let trigger = TriggerDef {
-        oid,
-        name: new.name.clone(),
-        timing: new.timing,
-        for_each_row: new.for_each_row,
-        events,
-        update_of,
-        when,
-        function: routine.oid,
-        arguments: new.arguments.clone(),
-        state: TriggerState::Enabled,
-        comment: None,
-    };
+    let trigger = defined(ctx, new, known, (update_of, when)).await?;
     let mut changed = TableDef::clone(&table);
     changed.triggers.retain(|known| known.name != new.name);
     changed.triggers.push(trigger);
-    sort(&mut changed);
-    // Nobody drops the function meanwhile.
-    ctx.txn.mark(dependents_key(routine.oid))?;
+    sort(&mut changed.triggers);
     put(ctx, changed)?;
     if !new.for_each_row {
         return Ok(());
@@ -118,10 +92,85 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
     Ok(())
 }
 
+/// INSTEAD OF, of a view. Errors: 42710, 42809, 0A000.
+async fn create_of_view(ctx: &StatementContext, view: &ViewDef, new: &NewTrigger) -> Result<()> {
+    let refused = match new {
+        _ if !new.for_each_row => Some("must be FOR EACH ROW"),
+        _ if new.when.is_some() => Some("cannot have WHEN conditions"),
+        _ if !new.update_of.is_empty() => Some("cannot have column lists"),
+        _ => None,
+    };
+    if let Some(refused) = refused {
+        return Err(Raised::new("0A000", format!("INSTEAD OF triggers {refused}")).into());
+    }
+    if new.events.contains(&TriggerEvent::Truncate) {
+        return Err(Raised {
+            detail: Some("Views cannot have TRUNCATE triggers.".to_string()),
+            ..Raised::new("42809", format!("\"{}\" is a view", view.name))
+        }
+        .into());
+    }
+    let known = view.trigger(&new.name);
+    if known.is_some() && !new.or_replace {
+        return Err(taken(&new.name, &view.name));
+    }
+    let trigger = defined(ctx, new, known, (Vec::new(), None)).await?;
+    let mut changed = view.clone();
+    changed.triggers.retain(|known| known.name != new.name);
+    changed.triggers.push(trigger);
+    sort(&mut changed.triggers);
+    put_view(ctx, &changed)
+}
+
+/// The trigger as it is kept; nobody drops its function meanwhile. Errors: 42883, 42P17.
+async fn defined(
+    ctx: &StatementContext,
+    new: &NewTrigger,
+    known: Option<&TriggerDef>,
+    (update_of, when): (Vec<ColumnId>, Option<TriggerCondition>),
+) -> Result<TriggerDef> {
+    let named = RoutineRef {
+        name: new.function.clone(),
+        arguments: Some(Vec::new()),
+    };
+    let routine = found_routine(ctx, RoutineWord::Function, &named)?;
+    if routine.returns != RoutineResult::Trigger {
+        return Err(invalid(format!(
+            "function {} must return type trigger",
+            routine.name
+        )));
+    }
+    ctx.txn.mark(dependents_key(routine.oid))?;
+    let oid = match known {
+        Some(known) => known.oid,
+        None => ctx.sequences.object_ids().take_oid().await?,
+    };
+    let mut events = new.events.clone();
+    events.sort_unstable();
+    Ok(TriggerDef {
+        oid,
+        name: new.name.clone(),
+        timing: new.timing,
+        for_each_row: new.for_each_row,
+        events,
+        update_of,
+        when,
+        function: routine.oid,
+        arguments: new.arguments.clone(),
+        state: TriggerState::Enabled,
+        comment: None,
+    })
+}
+
 /// Errors: 42P01; 42809 for what is no table; 42501 for one of the system's.
 fn table_of(ctx: &StatementContext, new: &NewTrigger) -> Result<Arc<TableDef>> {
     let found = relation(ctx, &new.table, Access::Name)?;
     match found {
+        Object::Table(table) if new.timing == TriggerTiming::InsteadOf => Err(Raised {
+            detail: Some("Tables cannot have INSTEAD OF triggers.".to_string()),
+            ..Raised::new("42809", format!("\"{}\" is a table", table.name))
+        }
+        .into()),
         Object::Table(table) if table.is_temporary() || !is_system_schema(&table.schema) => {
             Ok(Arc::clone(table))
         }
@@ -253,6 +302,11 @@ async fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists:
     let Some(found) = relation_if_exists(ctx, table, Access::Name, if_exists)? else {
         return Ok(());
     };
+    if let Object::View(view) = found
+        && view.trigger(name).is_some()
+    {
+        return remove_of_view(ctx, view, &[name]);
+    }
     if let Object::Table(table) = found
         && let Some(trigger) = table.trigger(name)
     {
@@ -299,7 +353,7 @@ pub(super) async fn take_of_parent(
     };
     for trigger in parent.triggers.iter().filter(|trigger| trigger.for_each_row) {
         if child.trigger(&trigger.name).is_some() {
-            return Err(taken(&trigger.name, child));
+            return Err(taken(&trigger.name, &child.name));
         }
         let mut own = trigger.clone();
         own.oid = ctx.sequences.object_ids().take_oid().await?;
@@ -308,9 +362,18 @@ pub(super) async fn take_of_parent(
             when.columns = when.columns.iter().filter_map(|id| column(child, id)).collect();
         }
         child.triggers.push(own);
-        sort(child);
+        sort(&mut child.triggers);
     }
     Ok(())
+}
+
+/// Takes triggers off their view.
+pub(super) fn remove_of_view(ctx: &StatementContext, view: &ViewDef, names: &[&str]) -> Result<()> {
+    let mut changed = view.clone();
+    changed
+        .triggers
+        .retain(|trigger| !names.contains(&trigger.name.as_str()));
+    put_view(ctx, &changed)
 }
 
 /// Takes triggers off their tables.
@@ -363,21 +426,34 @@ pub(super) fn drop_users_of_column(
     Ok(())
 }
 
-/// Changes a trigger by its place among those of its table. Errors: 42P01, 42704.
+/// Changes a trigger by its place among those of its table or view. Errors: 42P01, 42704.
 fn change(
     ctx: &StatementContext,
-    (name, table): (&str, &ObjectName),
-    change: impl FnOnce(&mut TableDef, usize) -> Result<()>,
+    (name, relation_name): (&str, &ObjectName),
+    change: impl FnOnce(&mut Vec<TriggerDef>, usize) -> Result<()>,
 ) -> Result<()> {
-    let found = relation(ctx, table, Access::Name)?;
-    let Object::Table(table) = found else {
-        return Err(undefined(name, found.name()));
+    let found = relation(ctx, relation_name, Access::Name)?;
+    let place = |triggers: &[TriggerDef]| {
+        let at = triggers.iter().position(|trigger| trigger.name == name);
+        at.ok_or_else(|| undefined(name, found.name()))
     };
-    let mut changed = TableDef::clone(table);
-    let at = changed.triggers.iter().position(|trigger| trigger.name == name);
-    let at = at.ok_or_else(|| undefined(name, &table.name))?;
-    change(&mut changed, at)?;
-    put(ctx, changed)
+    match found {
+        Object::Table(table) => {
+            let mut changed = TableDef::clone(table);
+            change(&mut changed.triggers, place(&table.triggers)?)?;
+            put(ctx, changed)
+        }
+        Object::View(view) => {
+            let mut changed = ViewDef::clone(view);
+            change(&mut changed.triggers, place(&view.triggers)?)?;
+            put_view(ctx, &changed)
+        }
+        Object::Index(..) | Object::Sequence(_) => Err(undefined(name, found.name())),
+    }
+}
+
+fn put_view(ctx: &StatementContext, view: &ViewDef) -> Result<()> {
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_view(view)
 }
 
 fn put(ctx: &StatementContext, table: TableDef) -> Result<()> {
@@ -387,14 +463,14 @@ fn put(ctx: &StatementContext, table: TableDef) -> Result<()> {
         .map(std::mem::drop)
 }
 
-fn sort(table: &mut TableDef) {
-    table.triggers.sort_by(|left, right| left.name.cmp(&right.name));
+fn sort(triggers: &mut [TriggerDef]) {
+    triggers.sort_by(|left, right| left.name.cmp(&right.name));
 }
 
-fn taken(name: &str, table: &TableDef) -> Error {
+fn taken(name: &str, relation: &str) -> Error {
     Error::Duplicate {
         kind: DuplicateKind::Trigger,
-        name: format!("{name}\" for relation \"{}", table.name),
+        name: format!("{name}\" for relation \"{relation}"),
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) enum Dependent<'a> {
     Default(&'a TableDef, &'a ColumnDef),
     Check(&'a TableDef, &'a str),
     Trigger(&'a TableDef, &'a str),
+    /// A trigger of a view, by name.
+    ViewTrigger(&'a Arc<ViewDef>, &'a str),
     View(&'a Arc<ViewDef>),
     Type(&'a Arc<TypeDef>),
     Attribute(&'a Arc<TypeDef>, &'a RecordField),
@@ -97,7 +99,7 @@ pub(super) async fn drop_of_schemas(
             | Dependent::Default(table, _)
             | Dependent::Check(table, _)
             | Dependent::Trigger(table, _) => table.oid,
-            Dependent::View(view) => view.oid(),
+            Dependent::View(view) | Dependent::ViewTrigger(view, _) => view.oid(),
             Dependent::Routine(routine) => routine.oid,
             Dependent::Type(ty) | Dependent::Attribute(ty, _) => {
                 return dropped.iter().all(|dropped| dropped.oid != ty.oid);
@@ -126,9 +128,16 @@ pub(super) async fn remove<'a>(
     let mut attributes: Vec<(&Arc<TypeDef>, &RecordField)> = Vec::new();
     let mut types: Vec<&Arc<TypeDef>> = Vec::new();
     let mut triggers: Vec<(&TableDef, &str)> = Vec::new();
+    let mut view_triggers: Vec<(&Arc<ViewDef>, Vec<&str>)> = Vec::new();
     for dependent in found {
         match dependent {
             Dependent::Trigger(table, name) => triggers.push((table, name)),
+            Dependent::ViewTrigger(view, name) => {
+                match view_triggers.iter_mut().find(|(known, _)| known.id == view.id) {
+                    Some((_, names)) => names.push(name),
+                    None => view_triggers.push((view, vec![name])),
+                }
+            }
             Dependent::View(view) => writer.drop_view(view)?,
             Dependent::Type(ty) => types.push(ty),
             Dependent::Attribute(ty, field) => attributes.push((ty, field)),
@@ -151,6 +160,9 @@ pub(super) async fn remove<'a>(
         }
     }
     triggers::remove(ctx, &triggers)?;
+    for (view, names) in view_triggers {
+        triggers::remove_of_view(ctx, view, &names)?;
+    }
     remove_attributes(ctx, writer, &attributes)?;
     for (table, actions) in tables {
         let text = format!(
@@ -224,7 +236,10 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
     let named = found.iter().find(|dependent| match dependent {
         Dependent::Default(..) | Dependent::Check(..) => true,
         Dependent::View(view) => mentions_word(&view.query, &ty.name),
-        Dependent::Index(..) | Dependent::Routine(_) | Dependent::Trigger(..) => false,
+        Dependent::Index(..)
+        | Dependent::Routine(_)
+        | Dependent::Trigger(..)
+        | Dependent::ViewTrigger(..) => false,
         Dependent::Column(_, column) => column
             .generation()
             .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
@@ -495,6 +510,7 @@ impl Dependent<'_> {
             }
             Dependent::Check(table, name) => format!("constraint {name} on table {}", table.name),
             Dependent::Trigger(table, name) => format!("trigger {name} on table {}", table.name),
+            Dependent::ViewTrigger(view, name) => format!("trigger {name} on view {}", view.name),
             Dependent::View(view) => format!("view {}", view.name),
             Dependent::Type(ty) => described(ty),
             Dependent::Attribute(ty, field) => {
@@ -526,7 +542,9 @@ impl Dependent<'_> {
             | Dependent::Trigger(table, _) => {
                 format!("{} {}", table.oid, self.described())
             }
-            Dependent::View(view) => format!("{} {}", view.oid(), self.described()),
+            Dependent::View(view) | Dependent::ViewTrigger(view, _) => {
+                format!("{} {}", view.oid(), self.described())
+            }
             Dependent::Type(_) | Dependent::Attribute(..) => self.described(),
         }
     }
@@ -547,6 +565,7 @@ impl Dependent<'_> {
             | Dependent::Attribute(..)
             | Dependent::Routine(_)
             | Dependent::Trigger(..)
+            | Dependent::ViewTrigger(..)
             | Dependent::Index(..) => String::new(),
         }
     }

@@ -74,12 +74,11 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     let (query, printed) = stored_texts(ctx, &create.query, (&planned.columns, &column_names))?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     make_schema(ctx, &writer, &schema).await?;
-    let id = match replaced {
-        Some(view) => view.id,
-        None => ctx.sequences.object_ids().take().await?,
-    };
     writer.put_view(&ViewDef {
-        id,
+        id: match replaced {
+            Some(view) => view.id,
+            None => ctx.sequences.object_ids().take().await?,
+        },
         version: 0,
         columns,
         query,
@@ -93,6 +92,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         depends_on: reads,
         options,
         shows,
+        triggers: replaced.map_or_else(Vec::new, |view| view.triggers.clone()),
         schema,
         name,
     })?;

@@ -118,8 +118,10 @@ impl DeletePlan {
                         continue;
                     }
                 }
-                delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
-                references.note_deleted(ctx, table, &rows).await?;
+                if !table.stands_for_view() {
+                    delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
+                    references.note_deleted(ctx, table, &rows).await?;
+                }
                 deleted += rows.num_rows() as u64;
                 if self.returning.is_some() {
                     let beside = beside.iter().map(|array| array.slice(from, at_once)).collect();

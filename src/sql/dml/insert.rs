@@ -197,6 +197,7 @@ impl InsertPlan {
     ) -> Result<InsertPlan> {
         let mode = match (clauses.on, clauses.is_upsert) {
             (None, false) => Mode::Insert,
+            (None, true) if target.table.stands_for_view() => return Err(upsert_of_view()),
             (None, true) => Mode::Upsert,
             (Some(_), true) => return Err(syntax("UPSERT takes no ON CONFLICT clause")),
             (Some(on), false) => Mode::OnConflict(OnConflict::bind(ctx, &target, on, types)?),
@@ -347,6 +348,13 @@ impl InsertPlan {
     }
 }
 
+fn upsert_of_view() -> Error {
+    Error::unsupported(
+        "UPSERT into a view with INSTEAD OF triggers",
+        Some("Write INSERT INTO: the trigger decides what becomes of a row that is there already."),
+    )
+}
+
 /// Writes batches of rows and keeps what RETURNING shows.
 struct Writer<'a> {
     ctx: &'a StatementContext,
@@ -476,6 +484,8 @@ impl Writer<'_> {
         }
         let mut marks = None;
         let written = match mode {
+            // The triggers have done it.
+            _ if table.stands_for_view() => batch,
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
                 self.references

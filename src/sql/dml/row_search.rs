@@ -85,7 +85,8 @@ impl RowSearch {
             after: finding.after,
         };
         let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
-        let locks = finding.locks(&target.table).filter(|_| !query.looks_up());
+        let locks = finding.locks(&target.table);
+        let locks = locks.filter(|_| !query.looks_up() && !target.table.stands_for_view());
         Ok(RowSearch {
             plan: Arc::new(QueryPlan::new(query)),
             beside,

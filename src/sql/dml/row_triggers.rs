@@ -130,6 +130,11 @@ impl<'a> RowTriggers<'a> {
         }))
     }
 
+    /// Whether they are those of a view: what they answer is written, and by nobody else.
+    pub(super) fn fire_instead(&self) -> bool {
+        self.table.stands_for_view()
+    }
+
     /// They may change no row that the statement comes to later. (Where keys change a row may have one that was another's.)
     pub(super) fn watching(mut self, ctx: &StatementContext, keys_move: bool) -> RowTriggers<'a> {
         self.began = (!keys_move).then(|| ctx.txn.as_it_is());
@@ -149,7 +154,8 @@ impl<'a> RowTriggers<'a> {
             .ok_or_else(|| Error::internal("a trigger of no row"))?;
         let mut written = written.clone();
         let before = ctx.txn.as_it_is();
-        if let (Some(old), Some(began)) = (old, &self.began) {
+        let old_stored = old.filter(|_| !self.fire_instead());
+        if let (Some(old), Some(began)) = (old_stored, &self.began) {
             // PostgreSQL finds it as it locks the row for the trigger, whatever comes then.
             check_untouched(ctx, (self.table, TriggerEvent::Update), old, began)?;
         }
@@ -168,7 +174,7 @@ impl<'a> RowTriggers<'a> {
                 written = with_values(self.table, &written, &given)?;
             }
         }
-        if let Some(old) = old {
+        if let Some(old) = old_stored {
             let began = self.began.as_ref().unwrap_or(&before);
             check_untouched(ctx, (self.table, self.event), old, began)?;
         }

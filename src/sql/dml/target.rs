@@ -6,14 +6,15 @@ use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
 use super::named_columns::NamedColumns;
 use crate::catalog::{
-    Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema, is_temporary_schema,
+    Access, CatalogWriter, NewDynamicColumn, Object, TableDef, TriggerEvent, is_system_schema,
+    is_temporary_schema,
 };
 use crate::codec::row::ColumnId;
 use crate::error::nearest_name;
 use crate::parse::{names, text_place};
-use crate::query::{RowColumn, RowRelation};
+use crate::query::{RowColumn, RowRelation, view_types};
 use crate::sql::column_type::check_stored;
-use crate::sql::relation::table;
+use crate::sql::relation::{get_relation, table};
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -35,6 +36,34 @@ pub(super) struct Target {
     is_changed: bool,
     /// Whether the statement is an UPDATE.
     updates: bool,
+}
+
+/// What stands for a view in a statement that its INSTEAD OF triggers carry out; `None`: the name is of none, or it has none of them.
+fn written_by_triggers(
+    ctx: &StatementContext,
+    name: &ObjectName,
+    access: Access,
+) -> Result<Option<Arc<TableDef>>> {
+    let Some(event) = event_of(access) else {
+        return Ok(None);
+    };
+    match get_relation(ctx, name, Access::Name)? {
+        Some(Object::View(view)) if view.is_written_by_triggers(event) => {
+            let types = view_types(ctx, view)?;
+            Ok(Some(Arc::new(view.stand_in(types.into_iter()))))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What a write fires.
+fn event_of(access: Access) -> Option<TriggerEvent> {
+    match access {
+        Access::Insert | Access::CopyFrom => Some(TriggerEvent::Insert),
+        Access::Update => Some(TriggerEvent::Update),
+        Access::Delete => Some(TriggerEvent::Delete),
+        _ => None,
+    }
 }
 
 impl Target {
@@ -66,7 +95,10 @@ impl Target {
                 message: format!("\"{schema}.{plain_name}\" is a system catalog"),
             });
         }
-        let table = table(ctx, name, access).map_err(|error| text_place::at_error(error, name.span()))?;
+        let table = match written_by_triggers(ctx, name, access)? {
+            Some(view) => view,
+            None => table(ctx, name, access).map_err(|error| text_place::at_error(error, name.span()))?,
+        };
         Ok(Target {
             whole: Arc::clone(&table),
             table,
@@ -130,8 +162,8 @@ impl Target {
 
     /// Leaves out the columns that the write has nothing to do with, of many.
     pub(super) fn narrow(&mut self, named: NamedColumns) {
-        // Its partitions are written.
-        if self.whole.partitioning.is_some() {
+        // Its partitions are written, or triggers see the whole row.
+        if self.whole.partitioning.is_some() || self.whole.stands_for_view() {
             return;
         }
         self.named = (!named.take_whole_rows(self.name())).then_some(named);

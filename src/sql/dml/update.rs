@@ -254,10 +254,7 @@ impl UpdatePlan {
         let triggers = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)?;
         let triggers = triggers.map(|bound| bound.watching(ctx, self.set.changes_keys(table)));
         while let Some(page) = pages.try_next().await? {
-            let mode = match self.unique_keys_move {
-                true => self.mode_of(ctx, &page, &types).await?,
-                false => LockMode::Change,
-            };
+            let mode = self.mode_of(ctx, &page, &types).await?;
             let page = self.found.lock(ctx, page, mode).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
@@ -291,12 +288,15 @@ impl UpdatePlan {
                     }
                     (old, new, beside) = parted.staying;
                 }
-                self.set.require_checks(ctx, table, &new).await?;
-                let replaced = write.replace(&old, &new).await?;
-                references
-                    .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
-                    .await?;
-                self.view_checks.require(ctx, table, &new).await?;
+                if !table.stands_for_view() {
+                    self.set.require_checks(ctx, table, &new).await?;
+                    let replaced = write.replace(&old, &new).await?;
+                    let rows = (&old, &new);
+                    references
+                        .note_replaced(ctx, (table, event), rows, replaced.as_ref())
+                        .await?;
+                    self.view_checks.require(ctx, table, &new).await?;
+                }
                 updated += new.num_rows() as u64;
                 if self.returning.is_some() {
                     returned.push(append_beside(new, &self.found.beside, beside)?)?;
@@ -336,6 +336,9 @@ impl UpdatePlan {
         page: &RecordBatch,
         types: &[SqlType],
     ) -> Result<LockMode> {
+        if !self.unique_keys_move {
+            return Ok(LockMode::Change);
+        }
         let FoundPage { columns, others } = self.found.split(page);
         let computed = types.iter().zip(others);
         let table = &self.target.table;
@@ -396,12 +399,14 @@ pub(super) struct FirstOfEachKey<'a> {
 
 impl<'a> FirstOfEachKey<'a> {
     pub(super) fn new(table: &'a TableDef, ctx: &StatementContext, joins: bool) -> FirstOfEachKey<'a> {
-        let others = ctx.began.as_ref();
+        // What stands for a view has no keys: each row is its own.
+        let is_stored = !table.stands_for_view();
+        let others = ctx.began.as_ref().filter(|_| is_stored);
         FirstOfEachKey {
             encoder: RowEncoder::new(table, ctx.settings.limits),
             seen: HashSet::new(),
             others: others.map(|began| (Arc::clone(began), ctx.txn.as_it_is())),
-            joins,
+            joins: joins && is_stored,
         }
     }
 

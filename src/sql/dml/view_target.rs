@@ -17,7 +17,7 @@ use sqlparser::ast::{self, Expr, ObjectName, SelectItem, TableFactor, VisitorMut
 use super::target::column_name;
 use super::view_checks::ViewCheck;
 use super::view_rows::{ShownRows, both, last_name, quoted};
-use crate::catalog::{Access, CheckOption, Object, ShownRelation, ViewDef};
+use crate::catalog::{Access, CheckOption, Object, ShownRelation, TriggerEvent, ViewDef};
 use crate::parse::names::fold;
 use crate::parse::unread_words;
 use crate::parse::walk::WalkMut;
@@ -56,6 +56,9 @@ pub(super) fn through_views<'s>(
         let Some(Object::View(view)) = get_relation(ctx, name, Access::Name)? else {
             break;
         };
+        if event_of(&statement).is_some_and(|event| view.is_written_by_triggers(event)) {
+            break;
+        }
         let shown = match ShownTable::of(ctx, view)? {
             Ok(shown) => shown,
             Err(Some(why)) => return Err(not_updatable(view, &statement, why)),
@@ -80,6 +83,16 @@ pub(super) fn through_views<'s>(
     }
     checks.reverse();
     Ok(ThroughViews { statement, checks })
+}
+
+/// What a statement fires.
+fn event_of(statement: &ast::Statement) -> Option<TriggerEvent> {
+    match statement {
+        ast::Statement::Insert(_) => Some(TriggerEvent::Insert),
+        ast::Statement::Update(_) => Some(TriggerEvent::Update),
+        ast::Statement::Delete(_) => Some(TriggerEvent::Delete),
+        _ => None,
+    }
 }
 
 /// Why a query is none that rows are written through; `None`: they are, here too.

@@ -423,8 +423,8 @@ impl WritePlan {
         match &self.write {
             // What fails does so when it runs.
             Write::Insert(plan) => match plan.keys(ctx).await {
-                Ok(Some(keys)) => row_keys(&plan.target.table, &keys),
-                Ok(None) | Err(_) => Vec::new(),
+                Ok(Some(keys)) if !plan.target.table.stands_for_view() => row_keys(&plan.target.table, &keys),
+                _ => Vec::new(),
             },
             Write::Update(_) | Write::Delete(_) | Write::Merge(_) => Vec::new(),
         }

@@ -9,7 +9,7 @@ use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use super::definitions::{Definition, definitions};
 use super::partitions::{UserPartition, UserPartitioning, parent_index, user_partition, user_partitioning};
-use super::triggers::{UserTrigger, user_triggers};
+use super::triggers::{UserTrigger, shown_triggers, user_triggers};
 use crate::catalog::{
     Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, ShownRelation,
     TableDef, TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
@@ -458,7 +458,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         columns,
         indexes: Vec::new(),
         constraints: Vec::new(),
-        triggers: Vec::new(),
+        triggers: shown_triggers(catalog, &view.triggers, &[]),
         options: view.options.texts().collect(),
         on_commit: None,
         is_populated: true,

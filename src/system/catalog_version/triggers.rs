@@ -1,6 +1,6 @@
 //! Triggers as the catalogs show them.
 
-use crate::catalog::{Catalog, TableDef, TriggerDef, TriggerEvent, TriggerTiming};
+use crate::catalog::{Catalog, ColumnDef, TableDef, TriggerDef, TriggerEvent, TriggerTiming};
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 
 /// A trigger, with what its record names by number.
@@ -15,10 +15,20 @@ pub(crate) struct UserTrigger {
 
 /// Those of a table.
 pub(super) fn user_triggers(catalog: &Catalog, table: &TableDef) -> Vec<UserTrigger> {
-    let triggers = table.triggers.iter().map(|def| {
+    let visible: Vec<&ColumnDef> = table.visible_columns().collect();
+    shown_triggers(catalog, &table.triggers, &visible)
+}
+
+/// Triggers of what has these columns.
+pub(super) fn shown_triggers(
+    catalog: &Catalog,
+    triggers: &[TriggerDef],
+    columns: &[&ColumnDef],
+) -> Vec<UserTrigger> {
+    let triggers = triggers.iter().map(|def| {
         let mut routines = catalog.routines.iter();
         let function = routines.find(|routine| routine.oid == def.function);
-        let visible = table.visible_columns().enumerate();
+        let visible = columns.iter().enumerate();
         let named = visible.filter(|(_, column)| def.update_of.contains(&column.id));
         UserTrigger {
             def: def.clone(),
@@ -35,9 +45,11 @@ impl UserTrigger {
     /// pg_trigger.tgtype.
     pub(crate) fn type_bits(&self) -> i16 {
         let mut bits = i16::from(self.def.for_each_row);
-        if self.def.timing == TriggerTiming::Before {
-            bits |= 2;
-        }
+        bits |= match self.def.timing {
+            TriggerTiming::Before => 2,
+            TriggerTiming::InsteadOf => 64,
+            TriggerTiming::After => 0,
+        };
         for event in &self.def.events {
             bits |= match event {
                 TriggerEvent::Insert => 4,

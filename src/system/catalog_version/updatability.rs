@@ -1,13 +1,29 @@
 //! What rows may be written through relations, as PostgreSQL counts it: for `pg_relation_is_updatable` and `information_schema`.
 
 use super::objects::{Found, Objects, UserRelation};
+use crate::catalog::{TriggerEvent, TriggerTiming};
 
 /// INSERT.
 pub(crate) const INSERTS: i32 = 8;
 /// UPDATE and DELETE.
 pub(crate) const UPDATES: i32 = 4 | 16;
 /// DELETE alone.
-const DELETES: i32 = 16;
+pub(crate) const DELETES: i32 = 16;
+
+/// Which writes INSTEAD OF triggers carry out: as of [`writes_of`].
+pub(crate) fn triggered_writes(relation: &UserRelation) -> i32 {
+    let triggers = relation.triggers.iter().map(|trigger| &trigger.def);
+    let events = triggers
+        .filter(|def| def.timing == TriggerTiming::InsteadOf)
+        .flat_map(|def| &def.events);
+    let bit = |event: &TriggerEvent| match event {
+        TriggerEvent::Insert => INSERTS,
+        TriggerEvent::Update => UPDATES & !DELETES,
+        TriggerEvent::Delete => DELETES,
+        TriggerEvent::Truncate => 0,
+    };
+    events.fold(0, |writes, event| writes | bit(event))
+}
 
 /// Views that stand one upon the other, at most: as many as writes go through.
 const VIEWS_DEEP_MAX: usize = 32;

@@ -17,7 +17,7 @@ use super::{routine_rows, trigger_rows, type_rows};
 use crate::catalog::SequenceDef;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn, UserRelation};
-use crate::system::catalog_version::updatability::{INSERTS, UPDATES, writes_of};
+use crate::system::catalog_version::updatability::{DELETES, INSERTS, UPDATES, triggered_writes, writes_of};
 use crate::types::SqlType;
 
 /// Every relation of information_schema with rows.
@@ -25,7 +25,7 @@ static RELATIONS: &[Filled] = &[
     ("information_schema_catalog_name", &[], catalog_name),
     ("schemata", &[("schema_owner", OWNER_NAME)], schemata),
     ("tables", &[("is_typed", "NO")], tables),
-    ("views", VIEW, views),
+    ("views", &[], views),
     ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
     ("element_types", ELEMENT_TYPE, element_types),
@@ -129,12 +129,6 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-const VIEW: Constants = &[
-    ("is_trigger_updatable", "NO"),
-    ("is_trigger_deletable", "NO"),
-    ("is_trigger_insertable_into", "NO"),
-];
-
 fn views(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for system in system_relations().filter(|system| !is_table(system)) {
@@ -145,6 +139,9 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("check_option", text("NONE")),
             ("is_updatable", yes_or_no(false)),
             ("is_insertable_into", yes_or_no(false)),
+            ("is_trigger_updatable", yes_or_no(false)),
+            ("is_trigger_deletable", yes_or_no(false)),
+            ("is_trigger_insertable_into", yes_or_no(false)),
         ]);
     }
     for view in source
@@ -152,6 +149,7 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
         .filter(|relation| relation.kind == 'v')
     {
         let writes = writes_of(source.objects, view, None);
+        let triggered = triggered_writes(view);
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&view.schema)),
@@ -163,6 +161,12 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("check_option", text(check_option(view))),
             ("is_updatable", yes_or_no(writes & UPDATES == UPDATES)),
             ("is_insertable_into", yes_or_no(writes & INSERTS != 0)),
+            (
+                "is_trigger_updatable",
+                yes_or_no(triggered & UPDATES & !DELETES != 0),
+            ),
+            ("is_trigger_deletable", yes_or_no(triggered & DELETES != 0)),
+            ("is_trigger_insertable_into", yes_or_no(triggered & INSERTS != 0)),
         ]);
     }
 }

@@ -147,6 +147,7 @@ fn hot_view() -> ViewDef {
         depends_on: Vec::new(),
         options: Default::default(),
         shows: None,
+        triggers: Vec::new(),
     }
 }
 
