@@ -36,6 +36,9 @@ const STABLE: [&str; 23] = [
 /// What the names of functions begin with that answer for the server.
 const OF_SERVER: [&str; 4] = ["pg_", "inet_", "getdatabaseencoding", "version"];
 
+/// What makes ranges of instants.
+const RANGES: [&str; 2] = ["tstzrange", "tstzmultirange"];
+
 /// Functions of an instant to which no time zone of a session matters.
 const FREE_OF_ZONES: [&str; 2] = ["timezone", "-"];
 
@@ -58,7 +61,7 @@ fn asks_settings(name: &str, arguments: &[SqlType], returns: &SqlType) -> bool {
         && arguments.len() == 2
         && !arguments.iter().any(|ty| matches!(ty, SqlType::Interval(_)));
     let is_of_server = OF_SERVER.iter().any(|prefix| name.starts_with(prefix));
-    STABLE.contains(&name) || is_of_server || has_instant && !is_free
+    STABLE.contains(&name) || is_of_server || has_instant && !is_free && !RANGES.contains(&name)
 }
 
 /// Whether a cast reads neither the session's time zone nor the form of its dates, nor labels, which may be renamed.

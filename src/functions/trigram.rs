@@ -23,7 +23,51 @@ pub(super) const FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("show_trgm", &[T::Text], T::TextArray, |b| {
         b.map1(|text: &str| trigrams(text).map(|found| found.into_iter().collect::<Vec<String>>()))
     }),
-    FunctionDef::new("show_limit", &[], T::Float4, |b| b.map0(|| 0.3f32)).stable(),
+    FunctionDef::new("show_limit", &[], T::Float4, |b| {
+        let least = b.settings.trigrams.similarity;
+        b.map0(move || least)
+    })
+    .stable(),
+    FunctionDef::new("%", &[T::Text, T::Text], T::Bool, |b| {
+        let least = b.settings.trigrams.similarity;
+        b.map2(move |one: &str, other: &str| Ok::<_, Error>(similarity(one, other)? >= least))
+    })
+    .stable(),
+    FunctionDef::new("<%", &[T::Text, T::Text], T::Bool, |b| {
+        let least = b.settings.trigrams.word;
+        b.map2(move |one: &str, other: &str| Ok::<_, Error>(word_similarity(one, other, false)? >= least))
+    })
+    .stable(),
+    FunctionDef::new("%>", &[T::Text, T::Text], T::Bool, |b| {
+        let least = b.settings.trigrams.word;
+        b.map2(move |one: &str, other: &str| Ok::<_, Error>(word_similarity(other, one, false)? >= least))
+    })
+    .stable(),
+    FunctionDef::new("<<%", &[T::Text, T::Text], T::Bool, |b| {
+        let least = b.settings.trigrams.strict_word;
+        b.map2(move |one: &str, other: &str| Ok::<_, Error>(word_similarity(one, other, true)? >= least))
+    })
+    .stable(),
+    FunctionDef::new("%>>", &[T::Text, T::Text], T::Bool, |b| {
+        let least = b.settings.trigrams.strict_word;
+        b.map2(move |one: &str, other: &str| Ok::<_, Error>(word_similarity(other, one, true)? >= least))
+    })
+    .stable(),
+    FunctionDef::new("<->", &[T::Text, T::Text], T::Float4, |b| {
+        b.map2(|one: &str, other: &str| Ok::<_, Error>(1.0 - similarity(one, other)?))
+    }),
+    FunctionDef::new("<<->", &[T::Text, T::Text], T::Float4, |b| {
+        b.map2(|one: &str, other: &str| Ok::<_, Error>(1.0 - word_similarity(one, other, false)?))
+    }),
+    FunctionDef::new("<->>", &[T::Text, T::Text], T::Float4, |b| {
+        b.map2(|one: &str, other: &str| Ok::<_, Error>(1.0 - word_similarity(other, one, false)?))
+    }),
+    FunctionDef::new("<<<->", &[T::Text, T::Text], T::Float4, |b| {
+        b.map2(|one: &str, other: &str| Ok::<_, Error>(1.0 - word_similarity(one, other, true)?))
+    }),
+    FunctionDef::new("<->>>", &[T::Text, T::Text], T::Float4, |b| {
+        b.map2(|one: &str, other: &str| Ok::<_, Error>(1.0 - word_similarity(other, one, true)?))
+    }),
 ];
 
 /// The trigrams of a text, each once, in order. Errors: 54000 for a text too long.

@@ -1,39 +1,44 @@
-//! `-|-`, which ranges have: the tokenizer cuts it apart. Called by `tokens`, which gives it what it reads.
+//! Operators that the tokenizer cuts apart: `-|-`, which ranges have, and distances of pg_trgm. Called by `tokens`, which gives it what it
+//! reads.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// The operator.
-const ADJACENT: &str = "-|-";
+/// The longest first.
+const OPERATORS: [&str; 3] = ["<<<->", "<<->", "-|-"];
 
-/// Joins the pieces of the operator.
+/// Joins the pieces of the operators.
 pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 0;
     while at < tokens.len() {
-        let count = pieces(&tokens[at..]);
-        if count > 0 {
-            tokens[at].token = Token::CustomBinaryOperator(ADJACENT.to_string());
-            tokens.drain(at + 1..at + count);
+        if matches!(
+            tokens[at].token,
+            Token::Minus | Token::ShiftLeft | Token::CustomBinaryOperator(_)
+        ) {
+            let found = OPERATORS
+                .iter()
+                .map(|operator| (operator, pieces(&tokens[at..], operator)));
+            if let Some((operator, count)) = found.into_iter().find(|(_, count)| *count > 1) {
+                tokens[at].token = Token::CustomBinaryOperator(operator.to_string());
+                tokens.drain(at + 1..at + count);
+            }
         }
         at += 1;
     }
 }
 
 /// How many tokens, with nothing between them, are the operator; 0: they are another one.
-fn pieces(tokens: &[TokenWithSpan]) -> usize {
+fn pieces(tokens: &[TokenWithSpan], operator: &str) -> usize {
     let mut text = String::new();
-    for (count, token) in (1..).zip(tokens.iter().take(ADJACENT.len())) {
+    for (count, token) in (1..).zip(tokens.iter().take(operator.len())) {
         let touches = count == 1 || tokens[count - 2].span.end == token.span.start;
-        match &token.token {
-            _ if !touches => return 0,
-            Token::Minus => text.push('-'),
-            Token::Pipe => text.push('|'),
-            Token::CustomBinaryOperator(operator) => text.push_str(operator),
-            _ => return 0,
+        if !touches {
+            return 0;
         }
-        if text == ADJACENT {
+        text.push_str(&token.token.to_string());
+        if text == operator {
             return count;
         }
-        if !ADJACENT.starts_with(&text) {
+        if !operator.starts_with(&text) {
             return 0;
         }
     }

@@ -7,6 +7,7 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Place};
+use super::context_value::is_bare_keyword;
 use super::literal_pins::Written;
 use super::printed::{Around, Printed, Shape, Side, Untyped, number, operands, quoted};
 use super::printed_query::{ShownRelations, is_more_than_a_call};
@@ -487,6 +488,11 @@ impl Printer<'_, '_> {
             printed.push(self.print(argument));
         }
         let ty = self.type_of(expr);
+        if is_bare_keyword(&name)
+            && let [ast::FunctionArg::Unnamed(digits)] = arguments
+        {
+            return Printed::word(format!("{}({digits})", name.to_uppercase()), ty);
+        }
         let types = self.argument_types(expr, &name, &ty, printed.len());
         let printed: Vec<Printed> = printed
             .into_iter()

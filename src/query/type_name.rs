@@ -59,7 +59,7 @@ fn resolve(
     dimensions_max: usize,
 ) -> Result<NamedType> {
     let undefined = match known {
-        Ok(ty) => return Ok(NamedType { ty, domain: None }),
+        Ok(ty) => return Ok(NamedType::plain(ty)),
         Err(error @ Error::UndefinedObject { .. }) => error,
         Err(error) => return Err(error),
     };
@@ -80,6 +80,13 @@ fn resolve(
         DataType::Custom(..) => return Err(undefined),
         other => (None, other.to_string().to_lowercase()),
     };
+    let array_of = |ty, brackets: usize| {
+        (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::Array(Box::new(ty)))
+    };
+    let standard = schema.as_deref();
+    if let Some(ty) = standard.and_then(|schema| standard_domain(schema, &name)) {
+        return Ok(NamedType::plain(array_of(ty, brackets)));
+    }
     let (found, is_array) = match ctx.get_type(schema.as_deref(), &name)? {
         Some(found) => (Some(found), false),
         None => match name.strip_prefix('_') {
@@ -92,17 +99,13 @@ fn resolve(
             && let Some((row, is_array)) = row_or_array(ctx, schema.as_deref(), &name)?
         {
             let row = SqlType::Record(row);
-            let brackets = usize::from(is_array).max(brackets);
-            return Ok(NamedType {
-                ty: (0..brackets.min(dimensions_max)).fold(row, |ty, _| SqlType::Array(Box::new(ty))),
-                domain: None,
-            });
+            return Ok(NamedType::plain(array_of(
+                row,
+                usize::from(is_array).max(brackets),
+            )));
         }
         return match type_name::lindorm_type(element).filter(|_| schema.is_none()) {
-            Some(ty) => Ok(NamedType {
-                ty: (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::Array(Box::new(ty))),
-                domain: None,
-            }),
+            Some(ty) => Ok(NamedType::plain(array_of(ty, brackets))),
             None => Err(undefined_type(schema.as_deref(), &name)),
         };
     };
@@ -117,6 +120,28 @@ fn resolve(
     Ok(NamedType {
         ty,
         domain: found.domain().is_some().then(|| Arc::clone(&found)),
+    })
+}
+
+impl NamedType {
+    /// Of no domain.
+    fn plain(ty: SqlType) -> NamedType {
+        NamedType { ty, domain: None }
+    }
+}
+
+/// What the standard's domains are over.
+fn standard_domain(schema: &str, name: &str) -> Option<SqlType> {
+    if schema != "information_schema" {
+        return None;
+    }
+    Some(match name {
+        "sql_identifier" => SqlType::Name,
+        "character_data" => SqlType::Varchar(None),
+        "cardinal_number" => SqlType::Int4,
+        "yes_or_no" => SqlType::Varchar(Some(3)),
+        "time_stamp" => SqlType::TimestampTz(Some(2)),
+        _ => return None,
     })
 }
 

@@ -27,6 +27,12 @@ pub fn extension_of(ty: &SqlType) -> Option<&'static str> {
 /// All of them, but for [`PLPGSQL`].
 pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
     KnownExtension {
+        name: "btree_gin",
+        version: "1.3",
+        comment: "support for indexing common datatypes in GIN",
+        types: &[],
+    },
+    KnownExtension {
         name: "btree_gist",
         version: "1.7",
         comment: "support for indexing common datatypes in GiST",

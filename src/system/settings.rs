@@ -26,7 +26,8 @@ use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;
 use crate::types::{
-    ByteaOutput, CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits, Zone,
+    ByteaOutput, CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits,
+    TrigramThresholds, Zone,
 };
 use crate::{Error, Result};
 pub use choices::{LoggedStatements, UnwrittenColumns};
@@ -59,6 +60,8 @@ pub struct Settings {
     pub bytea_output: ByteaOutput,
     /// extra_float_digits.
     pub extra_float_digits: i8,
+    /// pg_trgm's.
+    pub trigrams: TrigramThresholds,
     /// search_path, `"$user"` left out: the schemas that names are searched in. That of the session's temporary objects is the first,
     /// or stands where the setting says `pg_temp`.
     pub search_path: Vec<String>,
@@ -392,6 +395,7 @@ impl Settings {
             extra_float_digits: self.extra_float_digits,
             now_us: None,
             result_limits: self.result_limits,
+            trigrams: self.trigrams,
         }
     }
 
@@ -470,6 +474,7 @@ impl Settings {
             interval_style: IntervalStyle::default(),
             bytea_output: ByteaOutput::default(),
             extra_float_digits: 1,
+            trigrams: TrigramThresholds::default(),
             search_path: Vec::new(),
             temporary_schema: Arc::default(),
             names_temporary_schema: false,

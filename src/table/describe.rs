@@ -1,9 +1,11 @@
 //! Rows and keys as text for the DETAIL of errors, in PostgreSQL's manner. Called by `encode` and `write`.
 
+use std::borrow::Cow;
+
 use arrow::array::{ArrayRef, RecordBatch};
 
 use crate::Result;
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{ColumnDef, IndexDef, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::types::{FormatSettings, SqlType, Value, value_at};
@@ -40,7 +42,7 @@ pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, r
         .map(|at| {
             let column = &table.columns[at];
             (
-                column.name.as_str(),
+                shown_name(index, column),
                 element_text(batch.column(at), row, &column.ty),
             )
         })
@@ -101,7 +103,7 @@ fn named_fields<'a>(
     table: &'a TableDef,
     index: &'a IndexDef,
     skipped: Option<&'a IndexDef>,
-) -> impl Iterator<Item = (&'a str, KeyField)> {
+) -> impl Iterator<Item = (Cow<'a, str>, KeyField)> {
     let is_skipped =
         move |id| skipped.is_some_and(|skipped| skipped.columns.iter().any(|key| key.column == id));
     let fields = index.columns.iter().zip(table.key_fields(index));
@@ -109,8 +111,17 @@ fn named_fields<'a>(
         .filter(move |(key, _)| !is_skipped(key.column))
         .filter_map(|(key, field)| {
             let at = table.column_index_by_id(key.column)?;
-            Some((table.columns[at].name.as_str(), field))
+            Some((shown_name(index, &table.columns[at]), field))
         })
+}
+
+/// A column of an index by its name; an expression that is no call stands in parentheses.
+fn shown_name<'a>(index: &IndexDef, column: &'a ColumnDef) -> Cow<'a, str> {
+    let mut expressions = index.expressions.iter();
+    match expressions.any(|expr| expr.column == column.id && !expr.is_call) {
+        true => Cow::Owned(format!("({})", column.name)),
+        false => Cow::Borrowed(&column.name),
+    }
 }
 
 /// One element, cut when it is long.

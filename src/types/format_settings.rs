@@ -20,6 +20,32 @@ pub struct FormatSettings {
     pub now_us: Option<i64>,
     /// How long the values are that functions make.
     pub result_limits: ResultLimits,
+    /// From when on texts are alike.
+    pub trigrams: TrigramThresholds,
+}
+
+/// How similar texts are at least that pg_trgm's operators call so, from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrigramThresholds {
+    /// pg_trgm.similarity_threshold, of `%`.
+    pub similarity: f32,
+    /// pg_trgm.word_similarity_threshold, of `<%`.
+    pub word: f32,
+    /// pg_trgm.strict_word_similarity_threshold, of `<<%`.
+    pub strict_word: f32,
+}
+
+/// They are numbers.
+impl Eq for TrigramThresholds {}
+
+impl Default for TrigramThresholds {
+    fn default() -> TrigramThresholds {
+        TrigramThresholds {
+            similarity: 0.3,
+            word: 0.6,
+            strict_word: 0.5,
+        }
+    }
 }
 
 /// bytea_output: how bytea prints.
@@ -194,6 +220,7 @@ impl Default for FormatSettings {
             extra_float_digits: 1,
             now_us: None,
             result_limits: ResultLimits::default(),
+            trigrams: TrigramThresholds::default(),
         }
     }
 }

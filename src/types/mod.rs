@@ -93,6 +93,7 @@ pub(crate) use encoding::{CharacterEncoding, TextDecoder, converted};
 pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{
     ByteaOutput, DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits,
+    TrigramThresholds,
 };
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};

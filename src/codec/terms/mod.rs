@@ -51,13 +51,15 @@ pub enum TermClass {
     Words,
     /// `gin_trgm_ops`: a text's trigrams.
     Trigrams,
+    /// A class of btree_gin: beside others a value has no terms, and rows are asked for it.
+    Plain,
 }
 
 impl TermClass {
     /// The terms of a value of a type, sorted, each once; NULL has none. Errors: `Corrupt` for what is no value of the type.
     pub fn terms(self, value: &Value, ty: &SqlType) -> Result<Vec<Vec<u8>>> {
         let mut terms = match (self, value) {
-            (_, Value::Null) => Vec::new(),
+            (_, Value::Null) | (TermClass::Plain, _) => Vec::new(),
             (TermClass::Items, Value::Array(items)) => items::of_array(items, ty),
             (TermClass::Json, Value::Text(text)) => json::of_document(text, true)?,
             (TermClass::JsonPaths, Value::Text(text)) => json::of_document(text, false)?,
@@ -86,6 +88,7 @@ impl TermClass {
             TermClass::Items => items::term_text(term, ty),
             TermClass::Json | TermClass::JsonPaths => json::term_text(term),
             TermClass::Words | TermClass::Trigrams => std::str::from_utf8(term).ok().map(str::to_string),
+            TermClass::Plain => None,
         };
         match text {
             Some(text) => format!("'{}'", text.replace('\'', "''")),

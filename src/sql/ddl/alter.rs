@@ -380,7 +380,8 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         } => {
             let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
             for name in column_names {
-                drop_column::drop(ctx, table, name, *if_exists, cascade).await?;
+                constraint::drop_key_over(ctx, change, name, cascade).await?;
+                drop_column::drop(ctx, &mut change.table, name, *if_exists, cascade).await?;
             }
             Ok(())
         }

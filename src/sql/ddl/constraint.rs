@@ -12,7 +12,7 @@ use super::index::NewIndex;
 use super::key::{self, KeyKind, NewUnique};
 use super::primary_key::{hide_key, set_key};
 use super::table_change::Change;
-use super::{column_users, constraint_name, exclusion, foreign_key, notice};
+use super::{column_users, column_views, constraint_name, exclusion, foreign_key, notice};
 use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, MadeName, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -189,7 +189,7 @@ pub(super) async fn drop(
     }
     if table.primary_key.constraint && table.primary_key.name == name {
         let object = format!("constraint {name} on table {}", table.name);
-        column_users::drop_all(ctx, column_users::of_primary_key(ctx, table), object, cascade).await?;
+        column_users::drop_all(ctx, column_views::of_primary_key(ctx, table), object, cascade).await?;
         hide_key(table);
         change.rewrite.get_or_insert_default().rekeyed = true;
         return Ok(());
@@ -218,6 +218,29 @@ pub(super) async fn drop(
         return Ok(());
     }
     Err(constraint_name::undefined(&name, table))
+}
+
+/// The primary key goes with a column of it. Errors: as [`drop`].
+pub(super) async fn drop_key_over(
+    ctx: &StatementContext,
+    change: &mut Change,
+    column: &Ident,
+    cascade: bool,
+) -> Result<()> {
+    let table = &change.table;
+    let at = table.column_index(&names::fold(column));
+    let Some(column) = at.map(|at| table.columns[at].clone()) else {
+        return Ok(());
+    };
+    if !table.primary_key.constraint || !table.is_key_column(column.id) {
+        return Ok(());
+    }
+    let key = Ident::with_quote('"', &table.primary_key.name);
+    if !cascade {
+        // Said of the column.
+        foreign_key::release_column(ctx, &mut change.table, &column, cascade)?;
+    }
+    drop(ctx, change, &key, (false, cascade)).await
 }
 
 /// RENAME CONSTRAINT. Errors: 42704, 42P07.

@@ -66,7 +66,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
     Ok("CREATE INDEX".to_string())
 }
 
-/// Its key. What gist serves of types that sort and have no terms, a sorted one does.
+/// Its key. What gist, or gin by btree_gin, serves of types that sort and have no terms, a sorted one does.
 fn key(
     ctx: &StatementContext,
     create: &CreateIndex,
@@ -85,7 +85,9 @@ fn key(
         method,
         index_expression::key(ctx, &mut with_terms, written(method)),
     ) {
-        (Some("gist"), Err(error)) if error.sqlstate() == "42704" => {
+        (Some(method), Err(error))
+            if error.sqlstate() == "42704" && index_expression::has_plain_classes(ctx, method) =>
+        {
             index_expression::key(ctx, table, written(None)).map_err(|_| error)
         }
         (_, key) => {
@@ -97,15 +99,17 @@ fn key(
 
 /// Tells of an access method that is another one here.
 fn tell_method(ctx: &StatementContext, create: &CreateIndex, is_inverted: bool) {
-    let Some(using @ (IndexType::Hash | IndexType::BRIN | IndexType::GiST | IndexType::SPGiST)) =
-        &create.using
+    let Some(
+        using @ (IndexType::Hash | IndexType::BRIN | IndexType::GIN | IndexType::GiST | IndexType::SPGiST),
+    ) = &create.using
     else {
         return;
     };
     let method = using.to_string().to_lowercase();
     let message = match (using, is_inverted) {
+        (IndexType::GIN, true) => return,
         (_, true) => format!("the index is inverted, as with USING gin: it serves what \"{method}\" would"),
-        (IndexType::GiST | IndexType::SPGiST, false) => {
+        (IndexType::GIN | IndexType::GiST | IndexType::SPGiST, false) => {
             "the index is sorted, as with USING btree: it serves =, < and ORDER BY".to_string()
         }
         (_, false) => format!("the index is sorted, as with USING btree: it serves what \"{method}\" would"),

@@ -3,6 +3,7 @@
 use sqlparser::ast::Ident;
 
 use super::column_users;
+use super::column_views;
 use super::default_dependents::{self, DependentDefault};
 use super::table_change::{changed_key, undefined_column};
 use super::{expiry, foreign_key, generation, notice, notice_cascade, sequence, triggers};
@@ -13,7 +14,7 @@ use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Drops a column, with the constraints that name it. Errors: 42703, 2BP01 without CASCADE for what others are made of, 0A000 for one
-/// in the key.
+/// in a key that is not declared.
 pub(super) async fn drop(
     ctx: &StatementContext,
     table: &mut TableDef,
@@ -38,7 +39,7 @@ pub(super) async fn drop(
         return Err(changed_key(table));
     }
     expiry::check_drop(table, &name)?;
-    let views = column_users::of_column(ctx, table, id);
+    let views = column_views::of_column(ctx, table, id);
     let column = format!("column {name} of table {}", table.name);
     column_users::drop_all(ctx, views, column, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;

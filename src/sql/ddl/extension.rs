@@ -38,7 +38,6 @@ const WAYS_OUT: &[(&str, &str)] = &[
     ),
     ("postgres_fdw", "Load the data with COPY."),
     ("dblink", "Load the data with COPY."),
-    ("btree_gin", "Use indexes over the columns themselves."),
     (
         "timescaledb",
         "A table whose key begins with the time is one sorted range: no chunks are needed.",

@@ -56,7 +56,12 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
         let parts: Vec<IndexColumn> = written.parts.iter().map(without_parentheses).collect();
         let column =
             |table: &mut TableDef, key: &mut Key, part: &IndexColumn| expression_part(ctx, table, key, part);
-        index_terms::add_terms(table, &mut key, (&parts, method), column)?;
+        index_terms::add_terms(
+            table,
+            &mut key,
+            (&parts, method, has_plain_classes(ctx, method)),
+            column,
+        )?;
         return Ok(key);
     }
     for part in written.parts {
@@ -82,6 +87,14 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
         key.buckets = Some(IndexBuckets { column, count });
     }
     Ok(key)
+}
+
+/// Whether values that sort may stand in an inverted index beside others.
+pub(super) fn has_plain_classes(ctx: &StatementContext, method: &str) -> bool {
+    match method {
+        "gin" => ctx.catalog.extensions.contains_key("btree_gin"),
+        _ => true,
+    }
 }
 
 /// Adds to a key the expression that a part is; answers the column that holds it. `None`: the part is a column.

@@ -1,10 +1,11 @@
 //! Inverted indexes: `USING gin`, and `USING gist` of what it serves, too. Each of their columns is taken apart into terms (`codec::terms`);
 //! an entry stands under a term. See `plan::terms` for what reads them.
 
-use sqlparser::ast::{CreateIndex, IndexColumn, IndexType};
+use sqlparser::ast::{CreateIndex, IndexColumn, IndexType, ObjectName};
 
 use super::index_key::{ExpressionColumn, Key};
 use super::key::{self, KeyKind};
+use super::operator_class;
 use crate::catalog::{ColumnDef, IndexTerms, KeyColumn, TERM_SOURCES_MAX, TableDef, TermSource};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
@@ -72,7 +73,7 @@ fn unsupported(method: &str, what: &str) -> Error {
 pub(super) fn add_terms(
     table: &mut TableDef,
     key: &mut Key,
-    (parts, method): (&[IndexColumn], &str),
+    (parts, method, takes_plain): (&[IndexColumn], &str, bool),
     mut expression_column: impl FnMut(&mut TableDef, &mut Key, &IndexColumn) -> Result<Option<ExpressionColumn>>,
 ) -> Result<()> {
     if parts.len() > TERM_SOURCES_MAX {
@@ -92,17 +93,35 @@ pub(super) fn add_terms(
                 (column.id, column.ty.clone())
             }
         };
-        let (class, named) = class_of(part, &ty, method)?;
+        let (class, named) = match class_of(part, &ty, method) {
+            Err(_) if takes_plain && is_plain(part, &ty) => (TermClass::Plain, None),
+            class => class?,
+        };
         sources.push(TermSource {
             column: id,
             class,
             named,
         });
     }
+    if sources.iter().all(|source| source.class == TermClass::Plain) {
+        let at = sources
+            .first()
+            .and_then(|source| table.column_index_by_id(source.column));
+        return Err(no_default(
+            at.map_or(&SqlType::Text, |at| &table.columns[at].ty),
+            method,
+        ));
+    }
     let column = term_column(table)?;
     key.columns.push(KeyColumn::ascending(column));
     key.terms = Some(IndexTerms { column, sources });
     Ok(())
+}
+
+/// Whether it is a part that btree_gin has a class for.
+fn is_plain(part: &IndexColumn, ty: &SqlType) -> bool {
+    let is_of_type = |class: &ObjectName| operator_class::check(class, ty).is_ok();
+    check_key_type(ty, "").is_ok() && part.operator_class.as_ref().is_none_or(is_of_type)
 }
 
 /// The hidden column that stands for a term.
@@ -180,6 +199,7 @@ fn accepts(class: TermClass, ty: &SqlType) -> bool {
         TermClass::Json | TermClass::JsonPaths => *ty == SqlType::Jsonb,
         TermClass::Words => *ty == SqlType::TsVector,
         TermClass::Trigrams => matches!(ty, SqlType::Text | SqlType::Varchar(_)),
+        TermClass::Plain => check_key_type(ty, "").is_ok(),
     }
 }
 

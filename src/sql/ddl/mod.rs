@@ -17,6 +17,7 @@ mod attribute_users;
 mod check;
 mod column;
 mod column_users;
+mod column_views;
 mod comment;
 mod composite;
 mod constraint;

@@ -468,7 +468,11 @@ fn dependents<'a>(
                 || generates.is_some_and(|generation| names(&generation.sql))
             {
                 found.push(Dependent::Column(table, column));
-            } else if matches!(&column.default, Some(ColumnDefault::Expression { sql, .. }) if names(sql)) {
+            } else if column
+                .default
+                .as_ref()
+                .is_some_and(|default| is_default_of(default, ty))
+            {
                 found.push(Dependent::Default(table, column));
             }
         }
@@ -489,6 +493,17 @@ fn dependents<'a>(
         }
     }
     found
+}
+
+/// Whether a default of another type names this one; a constant does as what it was made of.
+fn is_default_of(default: &ColumnDefault, ty: &TypeDef) -> bool {
+    match default {
+        ColumnDefault::Expression { sql, .. } => mentions_word(sql, &ty.name),
+        ColumnDefault::Constant { text: Some(text), .. } => {
+            text.plain.ends_with(&format!("::{}", quote_ident(&ty.name)))
+        }
+        _ => false,
+    }
 }
 
 fn described(ty: &TypeDef) -> String {

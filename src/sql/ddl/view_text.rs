@@ -10,10 +10,11 @@ use sqlparser::ast::{
     VisitorMut,
 };
 
+use super::column_views;
 use crate::catalog::{Access, CatalogWriter, Relation, RelationName, TableDef, ViewDef};
 use crate::parse::names;
-use crate::parse::parse_query;
 use crate::parse::walk::{Walk, WalkMut};
+use crate::parse::{mentions_word, parse_query};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -41,6 +42,9 @@ pub(super) fn follow(
         })
         .collect();
     let is_renamed = columns.iter().any(|(new, old)| new != old);
+    if is_renamed && (&old.schema, &old.name) == (&new.schema, &new.name) {
+        return follow_columns(ctx, writer, old, columns);
+    }
     let renamed = Renamed {
         oid: old.oid,
         old: (&old.schema, &old.name),
@@ -48,6 +52,38 @@ pub(super) fn follow(
         columns: is_renamed.then_some(columns),
     };
     renamed.rewrite_views(ctx, writer)
+}
+
+/// The same of columns alone, each with the new name and the old one: a view that names none of them by either is as it was.
+fn follow_columns(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    columns: Vec<(&str, &str)>,
+) -> Result<()> {
+    let changed: Vec<(&str, &str)> = columns.iter().copied().filter(|(new, old)| new != old).collect();
+    let mut users = BTreeSet::new();
+    for (_, old) in &changed {
+        let id = table.column_index(old).map(|at| table.columns[at].id);
+        let using = id.map(|id| column_views::of_column(ctx, table, id));
+        users.extend(using.into_iter().flatten().map(Relation::oid));
+    }
+    let names_new = |view: &&Relation| {
+        let text = view.query().map_or("", |(text, _)| text);
+        mentions_word(text, "natural") || changed.iter().any(|(new, _)| mentions_word(text, new))
+    };
+    let renamed = Renamed {
+        oid: table.oid,
+        old: (&table.schema, &table.name),
+        new: (&table.schema, &table.name),
+        columns: Some(columns),
+    };
+    writer.guard_dependents(table.oid);
+    let reading = ctx.catalog.queries_reading(table.oid);
+    for view in reading.filter(|view| users.contains(&view.oid()) || names_new(view)) {
+        writer.put_query(&renamed.written_into(ctx, view)?)?;
+    }
+    Ok(())
 }
 
 /// Lets the views that read a view follow its new names.

@@ -2,8 +2,8 @@
 //! relations.
 
 use crate::catalog::{
-    ArgumentMode, BodyKind, Catalog, Parallel, RoutineArgument, RoutineDef, RoutineKind, RoutineResult,
-    RoutineType, TypeDef, Volatile,
+    Access, ArgumentMode, BodyKind, Catalog, Parallel, Relation, RelationName, RoutineArgument, RoutineDef,
+    RoutineKind, RoutineResult, RoutineType, TypeDef, Volatile,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
@@ -65,7 +65,7 @@ impl Reader<'_> {
             RoutineType::Row(oid) => {
                 let mut relations = self.catalog.relations.iter();
                 let relation = relations.find(|relation| relation.oid() == *oid);
-                relation.map_or_else(|| oid.to_string(), |relation| quote_ident(relation.name()))
+                relation.map_or_else(|| oid.to_string(), |relation| self.relation_name(relation))
             }
         }
     }
@@ -76,6 +76,19 @@ impl Reader<'_> {
             return ty.to_string();
         };
         self.made_type_name(made) + if ty.dimensions() > 0 { "[]" } else { "" }
+    }
+
+    fn relation_name(&self, relation: &Relation) -> String {
+        let name = RelationName {
+            schema: None,
+            name: relation.name(),
+            search_path: self.search_path,
+        };
+        let found = self.catalog.get_relation(name, Access::Name).ok().flatten();
+        match found.is_some_and(|found| found.oid() == relation.oid()) {
+            true => quote_ident(relation.name()),
+            false => qualified(relation.schema(), relation.name()),
+        }
     }
 
     /// The same of a type that a user made.

@@ -165,6 +165,9 @@ pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) 
     format!("{kind} ({}){include}{deferral}", keys.join(", "))
 }
 
+/// The operator class that pg_trgm brings, behind a column.
+const TRIGRAM_CLASS: &str = " gin_trgm_ops";
+
 /// pg_get_indexdef: the whole definition (`column` 0) or one key. `None`: no such index or column.
 pub(crate) fn get_indexdef(
     objects: &Objects,
@@ -179,7 +182,15 @@ pub(crate) fn get_indexdef(
     match usize::try_from(column).ok()?.checked_sub(1) {
         None => {
             let visible = objects.is_visible(relation.oid, search_path) == Some(true);
-            Some(index_definition(relation, index, (!(pretty && visible), pretty)))
+            let definition = index_definition(relation, index, (!(pretty && visible), pretty));
+            let definition = shown_expression(&definition, objects, search_path);
+            // Extensions are made in `public` unless they are told otherwise, and their classes with them.
+            Some(match search_path.iter().any(|schema| schema == "public") {
+                true => definition,
+                false => {
+                    definition.replace(TRIGRAM_CLASS, &format!(" public.{}", TRIGRAM_CLASS.trim_start()))
+                }
+            })
         }
         Some(position) => {
             if let Some(computed) = index.keys.get(position).and_then(|key| key.computed.as_ref()) {

@@ -138,6 +138,7 @@ fn term_class(terms: TermClass) -> i64 {
         TermClass::Json => 10090,
         TermClass::JsonPaths => 10091,
         TermClass::Trigrams => TRIGRAM_CLASS,
+        TermClass::Plain => 0,
     }
 }
 

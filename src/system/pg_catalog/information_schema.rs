@@ -117,7 +117,7 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
                 "table_type",
                 text(match (relation.persistence, relation.kind) {
                     ('t', _) => "LOCAL TEMPORARY",
-                    (_, 'r') => "BASE TABLE",
+                    (_, 'r' | 'p') => "BASE TABLE",
                     _ => "VIEW",
                 }),
             ),

@@ -65,6 +65,8 @@ static RELATIONS: &[Filled] = &[
     ("pg_indexes", &[], index_definitions),
     ("pg_stat_user_tables", TABLE_STATISTICS, table_statistics),
     ("pg_stat_all_tables", TABLE_STATISTICS, table_statistics),
+    ("pg_statio_user_tables", TABLE_STATISTICS, table_blocks),
+    ("pg_statio_all_tables", TABLE_STATISTICS, table_blocks),
     ("pg_stat_user_indexes", INDEX_STATISTICS, index_statistics),
     ("pg_stat_all_indexes", INDEX_STATISTICS, index_statistics),
 ];
@@ -557,6 +559,18 @@ fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
             ("relname", text(&table.name)),
             ("n_live_tup", source.live_rows(table.oid)),
             ("n_dead_tup", text(0)),
+        ]);
+    }
+}
+
+/// Tables alone: no blocks are counted.
+fn table_blocks(source: &Source<'_>, rows: &mut RelationRows) {
+    let relations = source.objects.relations.iter();
+    for table in relations.filter(|relation| relation.is_table() || relation.kind == 'm') {
+        rows.push(&[
+            ("relid", text(table.oid)),
+            ("schemaname", text(&table.schema)),
+            ("relname", text(&table.name)),
         ]);
     }
 }

@@ -307,6 +307,9 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
         if routine.language == Language::Plpgsql {
             push(LANGUAGE_CLASS, i64::from(routine.language.oid()));
         }
+        for oid in routine.types_used() {
+            push(TYPE_CLASS, i64::from(oid));
+        }
         for oid in &routine.depends_on {
             let is_routine = source.ctx.catalog.routines.by_oid(*oid).is_some();
             push(

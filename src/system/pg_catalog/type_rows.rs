@@ -185,6 +185,8 @@ fn domain_cells(domain: &DomainDef) -> Vec<(&'static str, Cell)> {
         ("typndims", text(domain.ty.dimensions())),
         ("typcollation", text(facts.collation)),
         ("typdefault", domain.default.clone()),
+        // What pg_get_expr makes its argument of.
+        ("typdefaultbin", domain.default.clone()),
     ]
 }
 

@@ -8,7 +8,9 @@ use super::definitions::definitions;
 use super::transaction_mode::Isolation;
 use crate::plan::FullScanPolicy;
 use crate::table::Limits;
-use crate::types::{ByteaOutput, CharacterEncoding, DateStyle, IntervalStyle, ResultLimits, Zone};
+use crate::types::{
+    ByteaOutput, CharacterEncoding, DateStyle, IntervalStyle, ResultLimits, TrigramThresholds, Zone,
+};
 
 impl Settings {
     /// Who the session is, and what it is asked for.
@@ -108,5 +110,12 @@ impl Settings {
             _ => ByteaOutput::Hex,
         };
         self.extra_float_digits = self.value("extra_float_digits").parse().unwrap_or(1);
+        let threshold = |name: &str, usual: f32| self.value(name).parse().unwrap_or(usual);
+        let usual = TrigramThresholds::default();
+        self.trigrams = TrigramThresholds {
+            similarity: threshold("pg_trgm.similarity_threshold", usual.similarity),
+            word: threshold("pg_trgm.word_similarity_threshold", usual.word),
+            strict_word: threshold("pg_trgm.strict_word_similarity_threshold", usual.strict_word),
+        };
     }
 }

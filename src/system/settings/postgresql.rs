@@ -1,6 +1,6 @@
 //! PostgreSQL's settings that have an effect here, or that tell something. The others are in `compatibility`.
 
-use super::definition::SettingKind::{Bool, DateStyle, Encoding, Enum, Names, Text, TimeZone};
+use super::definition::SettingKind::{self, Bool, DateStyle, Encoding, Enum, Names, Text, TimeZone};
 use super::definition::{
     INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, SettingDef, Unit, internal, number, reported,
     server, user,
@@ -162,6 +162,27 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "1",
         number(-15, 3, Unit::None),
         "Digits of floats beyond those that are sure; above 0 they print shortest and exact.",
+    )
+    .shaping_plans(),
+    user(
+        "pg_trgm.similarity_threshold",
+        "0.3",
+        SettingKind::Real { min: 0, max: 1 },
+        "How similar texts are at least of which % says that they are.",
+    )
+    .shaping_plans(),
+    user(
+        "pg_trgm.word_similarity_threshold",
+        "0.6",
+        SettingKind::Real { min: 0, max: 1 },
+        "How similar a text and words of another are at least of which <% says that they are.",
+    )
+    .shaping_plans(),
+    user(
+        "pg_trgm.strict_word_similarity_threshold",
+        "0.5",
+        SettingKind::Real { min: 0, max: 1 },
+        "The same of <<%.",
     )
     .shaping_plans(),
     user("lc_messages", "C", Text, "Language of messages: always English."),
