@@ -438,12 +438,22 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
     }
 }
 
+/// The domain of a view's column that shows a column of the one table whose rows the view shows. Of others it is not known.
+fn shown_domain(catalog: &Catalog, view: &ViewDef, column: usize) -> Option<Arc<TypeDef>> {
+    let shows = view.shows.as_ref()?;
+    let at = shows.columns.get(column).copied().flatten()?;
+    let table = catalog.table_by_oid(shows.oid)?;
+    table.visible_columns().nth(at)?.domain.clone()
+}
+
 fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
     let columns = view
         .columns
         .iter()
-        .map(|(name, ty)| UserColumn {
+        .enumerate()
+        .map(|(at, (name, ty))| UserColumn {
             comment: view.column_comments.get(name).cloned(),
+            domain: shown_domain(catalog, view, at),
             ..UserColumn::plain(name.clone(), type_by_format(&catalog.types, ty))
         })
         .collect();

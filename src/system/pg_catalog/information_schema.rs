@@ -12,6 +12,7 @@ use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES};
 use super::role_rows::role_names;
 use super::sequence_rows::{STANDARD_SEQUENCE, identity_sequences, standard_sequences};
+use super::shown_names::shown_expression;
 use super::type_cells::type_cells;
 use super::{routine_rows, trigger_rows, type_rows};
 use crate::catalog::SequenceDef;
@@ -234,6 +235,13 @@ fn collation_schema(column: &UserColumn) -> Option<String> {
     column.collation.as_ref().map(|_| "pg_catalog".to_string())
 }
 
+/// A default as the search path has it named.
+fn shown_default(source: &Source<'_>, column: &UserColumn) -> Option<String> {
+    let default = column.default.as_deref().filter(|_| !column.is_generated)?;
+    let search_path = &source.ctx.settings.search_path;
+    Some(shown_expression(default, source.objects, search_path))
+}
+
 fn column_row(
     source: &Source<'_>,
     rows: &mut RelationRows,
@@ -254,10 +262,7 @@ fn column_row(
         ("ordinal_position", text(position)),
         ("collation_schema", collation_schema(column)),
         ("collation_name", column.collation.clone()),
-        (
-            "column_default",
-            column.default.clone().filter(|_| !column.is_generated),
-        ),
+        ("column_default", shown_default(source, column)),
         (
             "is_generated",
             text(if column.is_generated { "ALWAYS" } else { "NEVER" }),
