@@ -2,7 +2,7 @@
 //! condition, and an option that another dialect has there, a comment that begins as no text of anybody's, says what it really is.
 //!
 //! ```text
-//! EXCLUDE USING gist (a WITH =, r WITH &&) WHERE (a > 0)  =>  UNIQUE (a, r, (a > 0)) COMMENT '\1gist\1where\1=\1&&'
+//! EXCLUDE USING gist (a WITH =, r WITH &&) WHERE (a > 0)  =>  UNIQUE (a, r, (a > 0)) COMMENT '\0\0gist\0where\0=\0&&'
 //! ```
 
 use sqlparser::ast::{Expr, IndexColumn, IndexOption, UniqueConstraint};
@@ -10,8 +10,9 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::token_reader::{closing, is_word_at};
 
-/// What stands before each of its parts. No text holds this character.
-const MARK: char = '\u{1}';
+/// What stands before each of its parts, and once more before all: names, which `key_includes` marks so, are not empty. No text holds this
+/// character.
+const MARK: char = '\0';
 /// It has a condition, or none.
 const CONDITION: [&str; 2] = ["", "where"];
 
@@ -40,7 +41,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) {
 /// What a UNIQUE really is; `None`: it is one.
 pub(crate) fn written_exclusion(unique: &UniqueConstraint) -> Option<WrittenExclusion> {
     let marked = unique.index_options.iter().find_map(marks)?;
-    let mut marked = marked.split(MARK).skip(1);
+    let mut marked = marked.split(MARK).skip(2);
     let (method, condition) = (marked.next()?, marked.next()?);
     let mut columns = unique.columns.clone();
     let condition = match condition.is_empty() {
@@ -61,7 +62,9 @@ pub(super) fn is_mark(option: &IndexOption) -> bool {
 
 fn marks(option: &IndexOption) -> Option<&str> {
     match option {
-        IndexOption::Comment(text) if text.starts_with(MARK) => Some(text),
+        IndexOption::Comment(text) if text.strip_prefix(MARK).is_some_and(|text| text.starts_with(MARK)) => {
+            Some(text)
+        }
         _ => None,
     }
 }
@@ -98,7 +101,7 @@ fn take_one(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let spanned = |token| TokenWithSpan { token, span };
     let condition = condition(tokens, close);
     let mut marks = format!(
-        "{MARK}{method}{MARK}{}",
+        "{MARK}{MARK}{method}{MARK}{}",
         CONDITION[usize::from(condition.is_some())]
     );
     for (_, operator) in &operators {

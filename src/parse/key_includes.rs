@@ -32,10 +32,10 @@ pub(crate) fn included(options: &[IndexOption]) -> Result<Vec<String>> {
     let mut included = Vec::new();
     for option in options {
         match option {
+            option if exclusion::is_mark(option) => {}
             IndexOption::Comment(names) if names.starts_with(MARK) => {
                 included.extend(names.split(MARK).skip(1).map(str::to_string));
             }
-            option if exclusion::is_mark(option) => {}
             other => {
                 let written = other.to_string();
                 let first = written.split_whitespace().next().unwrap_or_default();

@@ -64,18 +64,30 @@ pub fn key_text(columns: &[(&str, &SqlType)], values: &[ArrayRef], row: usize) -
 /// The columns of a stored key of an index and its values, as [`constraint_key`]; the primary key's columns follow where
 /// the key holds them. Errors: `Corrupt` when the key does not decode.
 pub fn stored_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Result<String> {
+    let others = named_fields(table, &table.primary_key, Some(index));
+    let fields = named_fields(table, index, None).chain(others);
+    // An entry that may stand only once has the rest of the primary key in its value.
+    fields_text(fields, (stored, index.columns.len()), 0)
+}
+
+/// The fields of a stored key by name, behind so many that are not told. `least`: as many as it must hold. Errors: `Corrupt`.
+fn fields_text<'a>(
+    fields: impl Iterator<Item = (Cow<'a, str>, KeyField)>,
+    (stored, least): (&[u8], usize),
+    untold: usize,
+) -> Result<String> {
     let mut rest = stored.get(ENTRY_PREFIX_BYTES..).unwrap_or_default();
     let (mut names, mut values) = (Vec::new(), Vec::new());
-    let others = named_fields(table, &table.primary_key, Some(index));
-    for (name, field) in named_fields(table, index, None).chain(others) {
+    for (at, (name, field)) in fields.enumerate() {
         match key::decode_value(rest, &field) {
             Ok((value, length)) => {
                 rest = rest.get(length..).unwrap_or_default();
-                names.push(name);
-                values.push(value_text(&value));
+                if at >= untold {
+                    names.push(name);
+                    values.push(value_text(&value));
+                }
             }
-            // An entry that may stand only once has the rest of the primary key in its value.
-            Err(_) if values.len() >= index.columns.len() => break,
+            Err(_) if at >= least => break,
             Err(error) => return Err(error),
         }
     }
@@ -84,18 +96,9 @@ pub fn stored_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Res
 
 /// The indexed columns of a stored key and its values, as [`constraint_key`]. Errors: `Corrupt` when the key does not decode.
 pub fn indexed_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Result<String> {
-    let mut rest = stored.get(ENTRY_PREFIX_BYTES..).unwrap_or_default();
-    let (mut names, mut values) = (Vec::new(), Vec::new());
-    let told = usize::from(index.predicate.is_some());
-    for (at, (name, field)) in named_fields(table, index, None).enumerate() {
-        let (value, length) = key::decode_value(rest, &field)?;
-        rest = rest.get(length..).unwrap_or_default();
-        if at >= told {
-            names.push(name);
-            values.push(value_text(&value));
-        }
-    }
-    Ok(format!("({})=({})", names.join(", "), values.join(", ")))
+    let untold = usize::from(index.predicate.is_some());
+    let fields = named_fields(table, index, None);
+    fields_text(fields, (stored, index.columns.len()), untold)
 }
 
 /// Names and fields of an index's columns, but for those that `skipped` has.

@@ -147,7 +147,9 @@ impl References {
         old: Option<&RecordBatch>,
     ) -> Result<()> {
         let exclusions = exclusions::note(ctx, table, Some(new), old).await?;
-        self.open().exclusions.extend(exclusions);
+        if !exclusions.is_empty() {
+            self.open().exclusions.extend(exclusions);
+        }
         if asks_nothing(ctx, table) {
             return Ok(());
         }
