@@ -180,7 +180,8 @@ pub use table_options::{
 };
 pub use trash::{Kept, TrashedBy, TrashedDependents, TrashedSequence, TrashedTable};
 pub use trigger::{
-    TriggerCondition, TriggerDef, TriggerEvent, TriggerRow, TriggerState, TriggerTiming, rows_of_events,
+    ConstraintTrigger, TriggerCondition, TriggerDef, TriggerEvent, TriggerRow, TriggerState, TriggerTiming,
+    rows_of_events,
 };
 pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};

@@ -572,6 +572,7 @@ impl TableDef {
         keys.any(|index| index.constraint && index.name == name)
             || self.check(name).is_some()
             || self.foreign_key(name).is_some()
+            || self.constraint_trigger(name).is_some()
     }
     /// The foreign key of this name.
     pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {

@@ -8,6 +8,11 @@ impl TableDef {
         self.triggers.iter().find(|trigger| trigger.name == name)
     }
 
+    /// The trigger of this name that is a constraint.
+    pub fn constraint_trigger(&self, name: &str) -> Option<&TriggerDef> {
+        self.trigger(name).filter(|trigger| trigger.constraint.is_some())
+    }
+
     /// The triggers that an event fires at this moment, in their order. `replays`: session_replication_role is replica.
     pub fn triggers_of(
         &self,
@@ -34,8 +39,9 @@ impl TableDef {
         self.triggers.iter().any(fires)
     }
 
-    /// Whether writes call functions for rows, which see all columns of them.
+    /// Whether writes call functions that see rows, with all columns of them.
     pub fn has_row_triggers(&self) -> bool {
-        self.triggers.iter().any(|trigger| trigger.for_each_row)
+        let sees_rows = |trigger: &TriggerDef| trigger.for_each_row || trigger.has_transition_tables();
+        self.triggers.iter().any(sees_rows)
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::codec::row::ColumnId;
-pub use crate::parse::trigger::{TriggerEvent, TriggerTiming};
+pub use crate::parse::trigger::{ConstraintTrigger, TriggerEvent, TriggerTiming};
 
 /// A trigger. A table's stand in the order of their names, which is that in which they fire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,12 +12,21 @@ pub struct TriggerDef {
     pub oid: u32,
     /// Its name, which no other trigger of the table has.
     pub name: String,
+    /// It is a constraint, too, with the same oid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<ConstraintTrigger>,
     /// BEFORE, AFTER.
     pub timing: TriggerTiming,
     /// FOR EACH ROW, not STATEMENT.
     pub for_each_row: bool,
     /// What fires it.
     pub events: Vec<TriggerEvent>,
+    /// REFERENCING OLD TABLE: under which name its function finds the rows as they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_table: Option<String>,
+    /// REFERENCING NEW TABLE: the same of the rows as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_table: Option<String>,
     /// UPDATE OF: the columns that a statement must name; empty: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub update_of: Vec<ColumnId>,
@@ -57,6 +66,24 @@ impl TriggerRow {
 }
 
 impl TriggerDef {
+    /// Whether the call of its function may wait for the end of the transaction.
+    pub fn is_deferrable(&self) -> bool {
+        self.constraint.is_some_and(|constraint| constraint.deferrable)
+    }
+
+    /// REFERENCING: the name of the table of these rows.
+    pub fn table_of(&self, row: TriggerRow) -> Option<&String> {
+        match row {
+            TriggerRow::Old => self.old_table.as_ref(),
+            TriggerRow::New => self.new_table.as_ref(),
+        }
+    }
+
+    /// Whether it has REFERENCING.
+    pub fn has_transition_tables(&self) -> bool {
+        self.old_table.is_some() || self.new_table.is_some()
+    }
+
     /// The rows that its condition may name: those that all of its events have.
     pub fn rows_named(&self) -> &'static [TriggerRow] {
         rows_of_events(&self.events, self.for_each_row)

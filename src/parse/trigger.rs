@@ -52,11 +52,33 @@ impl TriggerEvent {
     }
 }
 
+/// CREATE CONSTRAINT TRIGGER: when its function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConstraintTrigger {
+    /// DEFERRABLE: SET CONSTRAINTS says when.
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED: when the transaction commits, unless SET CONSTRAINTS says otherwise.
+    pub initially_deferred: bool,
+}
+
+/// A name in REFERENCING.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransitionName {
+    /// NEW, not OLD.
+    pub is_new: bool,
+    /// TABLE, not ROW.
+    pub is_table: bool,
+    /// The name.
+    pub name: String,
+}
+
 /// CREATE TRIGGER.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTrigger {
     /// OR REPLACE.
     pub or_replace: bool,
+    /// CONSTRAINT.
+    pub constraint: Option<ConstraintTrigger>,
     /// Its name.
     pub name: String,
     /// BEFORE, AFTER.
@@ -67,6 +89,8 @@ pub struct NewTrigger {
     pub update_of: Vec<String>,
     /// ON.
     pub table: ObjectName,
+    /// REFERENCING.
+    pub referencing: Vec<TransitionName>,
     /// FOR EACH ROW.
     pub for_each_row: bool,
     /// WHEN.

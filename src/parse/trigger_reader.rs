@@ -3,7 +3,9 @@
 use sqlparser::tokenizer::Token;
 
 use super::token_reader::{TokenReader, is_word_at, string_of};
-use super::trigger::{NewTrigger, TriggerDefinition, TriggerEvent, TriggerTiming};
+use super::trigger::{
+    ConstraintTrigger, NewTrigger, TransitionName, TriggerDefinition, TriggerEvent, TriggerTiming,
+};
 use crate::{Error, Result};
 
 impl TokenReader<'_> {
@@ -12,7 +14,12 @@ impl TokenReader<'_> {
         let is_constraint = self.word("CONSTRAINT");
         self.expect("TRIGGER")?;
         let name = self.name()?;
+        let timing_at = self.at;
         let timing = self.trigger_timing()?;
+        if is_constraint && timing != TriggerTiming::After {
+            self.at = timing_at;
+            return Err(self.syntax_error());
+        }
         let (mut events, mut update_of) = (Vec::new(), Vec::new());
         loop {
             let event = self.trigger_event()?;
@@ -32,14 +39,15 @@ impl TokenReader<'_> {
         }
         self.expect("ON")?;
         let table = self.object_name()?;
-        self.constraint_of_trigger(is_constraint)?;
-        if self.word("REFERENCING") {
-            return Err(Error::unsupported(
-                "REFERENCING tables of a trigger",
-                Some("Write FOR EACH ROW, and read OLD and NEW."),
-            ));
-        }
+        let constraint = self.constraint_of_trigger(is_constraint)?;
+        let referencing = self.transition_names()?;
+        let level = self.at;
         let for_each_row = self.trigger_level()?;
+        if is_constraint && !for_each_row {
+            // At STATEMENT, if it stands there.
+            self.at = level.max(self.at - 1);
+            return Err(self.syntax_error());
+        }
         let when = match self.word("WHEN") {
             true => {
                 self.take_token(&Token::LParen)?;
@@ -55,11 +63,13 @@ impl TokenReader<'_> {
         }
         Ok(TriggerDefinition::Create(Box::new(NewTrigger {
             or_replace,
+            constraint,
             name,
             timing,
             events,
             update_of,
             table,
+            referencing,
             for_each_row,
             when,
             function: self.object_name()?,
@@ -90,25 +100,72 @@ impl TokenReader<'_> {
         event.ok_or_else(|| self.syntax_error())
     }
 
-    /// What a constraint trigger has besides: it fires when its statement ends, as others do. Errors: 0A000 for a later end.
-    fn constraint_of_trigger(&mut self, is_constraint: bool) -> Result<()> {
+    /// What a constraint trigger has besides. Errors: 42601 for INITIALLY DEFERRED of one that is NOT DEFERRABLE.
+    fn constraint_of_trigger(&mut self, is_constraint: bool) -> Result<Option<ConstraintTrigger>> {
         if !is_constraint {
-            return Ok(());
+            return Ok(None);
         }
         if self.word("FROM") {
             self.object_name()?;
         }
-        let is_not = self.word("NOT");
-        if self.word("DEFERRABLE") && !is_not {
-            return Err(Error::unsupported(
-                "a constraint trigger that is DEFERRABLE",
-                Some("Leave DEFERRABLE out: it fires at the end of each statement."),
-            ));
+        let (mut deferrable, mut initially) = (None, None);
+        loop {
+            let at = self.at;
+            if deferrable.is_none() && self.word("DEFERRABLE") {
+                deferrable = Some(true);
+            } else if deferrable.is_none() && self.word("NOT") {
+                self.expect("DEFERRABLE")?;
+                deferrable = Some(false);
+            } else if initially.is_none() && self.word("INITIALLY") {
+                let is_deferred = self.word("DEFERRED");
+                if !is_deferred {
+                    self.expect("IMMEDIATE")?;
+                }
+                initially = Some(is_deferred);
+            } else {
+                break;
+            }
+            if deferrable == Some(false) && initially == Some(true) {
+                return Err(Error::Syntax {
+                    message: "constraint declared INITIALLY DEFERRED must be DEFERRABLE".to_string(),
+                    position: self.position(at),
+                });
+            }
         }
-        if self.word("INITIALLY") {
-            self.expect("IMMEDIATE")?;
+        let initially_deferred = initially == Some(true);
+        Ok(Some(ConstraintTrigger {
+            deferrable: deferrable.unwrap_or(initially_deferred),
+            initially_deferred,
+        }))
+    }
+
+    /// REFERENCING, if it stands there.
+    fn transition_names(&mut self) -> Result<Vec<TransitionName>> {
+        let mut names = Vec::new();
+        if !self.word("REFERENCING") {
+            return Ok(names);
         }
-        Ok(())
+        loop {
+            let is_new = self.word("NEW");
+            if !is_new && !self.word("OLD") {
+                break;
+            }
+            let is_table = self.word("TABLE");
+            if !is_table {
+                self.expect("ROW")?;
+            }
+            self.word("AS");
+            let name = self.name()?;
+            names.push(TransitionName {
+                is_new,
+                is_table,
+                name,
+            });
+        }
+        match names.is_empty() {
+            true => Err(self.syntax_error()),
+            false => Ok(names),
+        }
     }
 
     /// Whether it fires for each row.

@@ -230,7 +230,7 @@ async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<
         return routine::execute_block(ctx, language, code).await;
     }
     match &statement.parsed.ast {
-        ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
+        ast::Statement::Explain { .. } => Box::pin(explain::execute(ctx, statement)).await,
         ast::Statement::Call(function) => routine::execute_call(ctx, function).await,
         ast::Statement::Query(query) => Ok(Outcome::Done {
             tag: ddl::select_into(ctx, query).await?,

@@ -64,7 +64,7 @@ fn check_at_rest(ctx: &StatementContext, found: Object<'_>, access: Access) -> R
         ),
         false if is_asked => (
             "it has pending trigger events",
-            "SET CONSTRAINTS ALL IMMEDIATE asks what the transaction has left of its foreign keys.",
+            "SET CONSTRAINTS ALL IMMEDIATE asks what the transaction has left of its constraints, and calls its triggers.",
         ),
         false => return Ok(()),
     };

@@ -30,6 +30,11 @@ impl CommonRows {
         }
     }
 
+    /// Whether a statement that was bound with the one may run with the other.
+    pub fn is_like(&self, other: &CommonRows) -> bool {
+        self.name == other.name && self.columns == other.columns
+    }
+
     /// The same part in another run.
     pub fn anew(&self) -> CommonRows {
         CommonRows::new(self.name.clone(), self.columns.clone())

@@ -9,9 +9,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, RecordBatch};
 
-use crate::catalog::{ForeignKey, TableDef};
+use crate::catalog::{ForeignKey, TableDef, TriggerEvent};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -41,6 +41,23 @@ pub enum DeferredCheck {
     Unique(UniqueCheck),
     /// Of an exclusion constraint.
     Exclusion(ExclusionCheck),
+    /// The function of a trigger.
+    Trigger(TriggerCheck),
+}
+
+/// A row for which a trigger was fired: a batch of one row each.
+#[derive(Debug, Clone)]
+pub struct TriggerCheck {
+    /// The table whose row was written.
+    pub table: Arc<TableDef>,
+    /// The oid of the trigger, and of the constraint that it is.
+    pub trigger: u32,
+    /// What fired it.
+    pub event: TriggerEvent,
+    /// The row as it was.
+    pub old: Option<RecordBatch>,
+    /// The row as it became.
+    pub new: Option<RecordBatch>,
 }
 
 /// Keys to be asked of a foreign key.
@@ -87,6 +104,7 @@ impl DeferredCheck {
             DeferredCheck::Reference(check) => check.foreign_key.oid,
             DeferredCheck::Unique(check) => check.index,
             DeferredCheck::Exclusion(check) => check.index,
+            DeferredCheck::Trigger(check) => check.trigger,
         }
     }
 
@@ -96,6 +114,7 @@ impl DeferredCheck {
             DeferredCheck::Reference(check) => &check.table,
             DeferredCheck::Unique(check) => &check.table,
             DeferredCheck::Exclusion(check) => &check.table,
+            DeferredCheck::Trigger(check) => &check.table,
         }
     }
 }

@@ -49,7 +49,7 @@ pub use context::{Notice, Parameters, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{
-    DeferredCause, DeferredCheck, DeferredMark, ExclusionCheck, ReferenceCheck, UniqueCheck,
+    DeferredCause, DeferredCheck, DeferredMark, ExclusionCheck, ReferenceCheck, TriggerCheck, UniqueCheck,
 };
 pub use exported_snapshots::ExportedSnapshot;
 pub use extensions::{KNOWN_EXTENSIONS, PLPGSQL, extension_of};

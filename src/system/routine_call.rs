@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::CommonRows;
 use crate::catalog::{RoutineDef, TableDef, TriggerEvent, TriggerTiming};
 use crate::types::{SqlType, Value};
 
@@ -95,6 +96,8 @@ pub struct TriggerCall {
     pub for_each_row: bool,
     /// TG_ARGV.
     pub arguments: Vec<String>,
+    /// The tables that REFERENCING names.
+    pub tables: Arc<[CommonRows]>,
     /// The row as it was: a value for each column that users see.
     pub old: Option<Vec<Value>>,
     /// The row as it is to be, or is.

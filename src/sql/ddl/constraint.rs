@@ -209,6 +209,14 @@ pub(super) async fn drop(
     if table.indexes.len() < known {
         return Ok(());
     }
+    if table.constraint_trigger(&name).is_some() {
+        let of = format!("on table {}", table.name);
+        return Err(Error::InvalidStatement {
+            state: StatementFault::DependentObjects,
+            message: format!("cannot drop constraint {name} {of} because trigger {name} {of} requires it"),
+            hint: Some(format!("You can drop trigger {name} {of} instead.")),
+        });
+    }
     if if_exists {
         let message = format!(
             "constraint \"{name}\" of relation \"{}\" does not exist, skipping",

@@ -94,6 +94,7 @@ mod storage;
 mod table_change;
 mod table_index;
 mod temporary;
+mod transition_names;
 mod trash;
 mod triggers;
 mod truncate;

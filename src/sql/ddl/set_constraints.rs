@@ -1,4 +1,4 @@
-//! SET CONSTRAINTS: when the transaction's foreign keys and deferrable unique keys are asked. Those that are to be asked at once are asked of what was left so far.
+//! SET CONSTRAINTS: when the transaction's foreign keys, deferrable unique keys and constraint triggers are asked. Those that are to be asked at once are asked of what was left so far.
 
 use std::sync::Arc;
 
@@ -13,15 +13,17 @@ use crate::{Error, Result};
 
 /// `names`: none for ALL. Errors: 42704, 42809, 3F000; 23503 of what was left.
 pub(super) async fn execute(ctx: &StatementContext, names: &[ObjectName], deferred: bool) -> Result<()> {
-    let mut named = Vec::new();
-    for name in names {
-        named.extend(constraints(ctx, name)?);
-    }
     if !ctx.in_block {
         ctx.notice(Notice::warning(
             "25P01",
             "SET CONSTRAINTS can only be used in transaction blocks".to_string(),
         ));
+    }
+    let mut named = Vec::new();
+    for name in names {
+        named.extend(constraints(ctx, name)?);
+    }
+    if !ctx.in_block {
         return Ok(());
     }
     if !deferred {
@@ -72,7 +74,12 @@ fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
         let index = unique
             .map(|(index, _)| index)
             .or(exclusion.map(|(index, _)| index));
-        key.map(|key| key.oid).or(index.map(|index| index.oid))
+        let trigger = table
+            .constraint_trigger(&name)
+            .filter(|trigger| trigger.is_deferrable());
+        key.map(|key| key.oid)
+            .or(index.map(|index| index.oid))
+            .or(trigger.map(|trigger| trigger.oid))
     };
     let keys: Vec<u32> = tables.into_iter().filter_map(key).collect();
     match keys.is_empty() {

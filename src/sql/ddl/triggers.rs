@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlparser::ast::{Expr, Ident, ObjectName, Spanned};
 
 use super::routine_ref::found_routine;
-use super::{notice, notice_cascade, row_expression};
+use super::{notice, notice_cascade, row_expression, transition_names};
 use crate::catalog::{
     Access, CatalogWriter, Object, RoutineResult, TableDef, TriggerCondition, TriggerDef, TriggerEvent,
     TriggerRow, TriggerState, TriggerTiming, ViewDef, dependents_key, is_system_schema, rows_of_events,
@@ -54,6 +54,9 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
     {
         return create_of_view(ctx, view, new).await;
     }
+    if new.constraint.is_some() && new.or_replace {
+        return Err(Raised::new("0A000", "CREATE OR REPLACE CONSTRAINT TRIGGER is not supported").into());
+    }
     let table = table_of(ctx, new)?;
     let known = table.trigger(&new.name);
     if known.is_some() && !new.or_replace {
@@ -66,6 +69,7 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
             hint: Some("Write FOR EACH STATEMENT.".to_string()),
         });
     }
+    let tables = transition_names::of_table(new, &table)?;
     let update_of = new.update_of.iter().map(|name| column_of(&table, name));
     let update_of: Vec<ColumnId> = update_of.collect::<Result<_>>()?;
     let when = new
@@ -73,7 +77,12 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
         .as_ref()
         .map(|when| condition(ctx, &table, new, when))
         .transpose()?;
-    let trigger = defined(ctx, new, known, (update_of, when)).await?;
+    let (old_table, new_table) = tables;
+    let trigger = TriggerDef {
+        old_table,
+        new_table,
+        ..defined(ctx, new, known, (update_of, when)).await?
+    };
     let mut changed = TableDef::clone(&table);
     changed.triggers.retain(|known| known.name != new.name);
     changed.triggers.push(trigger);
@@ -110,6 +119,7 @@ async fn create_of_view(ctx: &StatementContext, view: &ViewDef, new: &NewTrigger
         }
         .into());
     }
+    transition_names::check_none_of_view(new, view)?;
     let known = view.trigger(&new.name);
     if known.is_some() && !new.or_replace {
         return Err(taken(&new.name, &view.name));
@@ -150,9 +160,12 @@ async fn defined(
     Ok(TriggerDef {
         oid,
         name: new.name.clone(),
+        constraint: new.constraint,
         timing: new.timing,
         for_each_row: new.for_each_row,
         events,
+        old_table: None,
+        new_table: None,
         update_of,
         when,
         function: routine.oid,

@@ -12,8 +12,9 @@ use super::named_columns::NamedColumns;
 use super::new_rows::NewRows;
 use super::references::References;
 use super::row_checks::RowChecks;
+use super::row_event::RowEvent;
 use super::row_expressions::RowExpressions;
-use super::row_triggers::{RowEvent, RowTriggers, fire_for_statement};
+use super::row_triggers::{RowTriggers, fire_before_statement};
 use super::target::{Target, undefined_column};
 use super::whole_rows::WholeRows;
 use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef, TriggerTiming};
@@ -88,7 +89,7 @@ impl CopyPlan {
                 // The nearest name may be that of any column.
                 bind_condition(ctx, &target, selection)?;
             }
-            target.narrow(NamedColumns::of_copy(columns, selection));
+            target.narrow(ctx, NamedColumns::of_copy(columns, selection))?;
         }
         let table = Arc::clone(&target.table);
         let positions = match columns.is_empty() {
@@ -171,7 +172,7 @@ impl CopyPlan {
 
     /// Calls the triggers that fire before its first row. Errors: their functions'.
     pub(crate) async fn fire_before(&self, ctx: &StatementContext) -> Result<()> {
-        fire_for_statement(ctx, &self.target.table, RowEvent::INSERT, TriggerTiming::Before).await
+        fire_before_statement(ctx, &self.target.table, RowEvent::INSERT).await
     }
 
     /// All rows are written: the triggers that fire then are called when its statement is settled.

@@ -6,6 +6,7 @@ use super::exclusions;
 use super::referenced_keys::{Keys, Missing, not_present, referenced_table};
 use super::references::Gone;
 use super::referring_rows::{first_referring, still_referenced};
+use super::row_triggers;
 use crate::Result;
 use crate::catalog::ForeignKey;
 use crate::system::{DeferredCause, DeferredCheck, ReferenceCheck, StatementContext};
@@ -48,18 +49,25 @@ fn leave(ctx: &StatementContext, check: ReferenceCheck) {
     ctx.session.deferred.leave(DeferredCheck::Reference(check));
 }
 
-/// Asks what the transaction has left of the constraints, by their oids, that are wanted. Errors: 23503, 23505.
+/// Asks what the transaction has left of the constraints, by their oids, that are wanted. Errors: 23503, 23505, 23P01, those of
+/// triggers' functions.
 pub(crate) async fn check_deferred(ctx: &StatementContext, is_wanted: impl Fn(u32) -> bool) -> Result<()> {
-    let open = ctx.session.deferred.open(|check| is_wanted(check.constraint()));
-    for (place, check) in open {
-        match check.as_ref() {
-            DeferredCheck::Reference(check) => Box::pin(ask(ctx, check)).await?,
-            DeferredCheck::Unique(check) => Box::pin(deferrable_keys::ask(ctx, check)).await?,
-            DeferredCheck::Exclusion(check) => Box::pin(exclusions::ask(ctx, check)).await?,
+    // What the functions of triggers write may leave more.
+    loop {
+        let open = ctx.session.deferred.open(|check| is_wanted(check.constraint()));
+        if open.is_empty() {
+            return Ok(());
         }
-        ctx.session.deferred.strike(place);
+        for (place, check) in open {
+            ctx.session.deferred.strike(place);
+            match check.as_ref() {
+                DeferredCheck::Reference(check) => Box::pin(ask(ctx, check)).await?,
+                DeferredCheck::Unique(check) => Box::pin(deferrable_keys::ask(ctx, check)).await?,
+                DeferredCheck::Exclusion(check) => Box::pin(exclusions::ask(ctx, check)).await?,
+                DeferredCheck::Trigger(check) => Box::pin(row_triggers::call_deferred(ctx, check)).await?,
+            }
+        }
     }
-    Ok(())
 }
 
 async fn ask(ctx: &StatementContext, check: &ReferenceCheck) -> Result<()> {

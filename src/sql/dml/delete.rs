@@ -12,9 +12,11 @@ use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
+use super::row_event::RowEvent;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::row_triggers::{RowEvent, RowTriggers, WrittenRow, rows_at_once};
+use super::row_triggers::{RowTriggers, WrittenRow, rows_at_once};
 use super::target::{Target, bind_narrowed};
+use super::transition_tables::triggers_see_rows;
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef, TriggerTiming};
@@ -55,10 +57,13 @@ impl DeletePlan {
     ) -> Result<DeletePlan> {
         let mut target = Target::of_factor(ctx, target_of(delete)?, Access::Delete)?;
         if narrows {
-            target.narrow(NamedColumns::of_delete(delete));
+            target.narrow(ctx, NamedColumns::of_delete(delete))?;
         }
         let items = delete.returning.as_deref();
-        let columns = columns_needed(&target.table, items.is_some() || target.table.has_row_triggers());
+        let columns = columns_needed(
+            &target.table,
+            items.is_some() || triggers_see_rows(ctx, &target.table)?,
+        );
         let finding = Finding {
             after: None,
             columns: &columns,

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 
-use super::row_triggers::{RowEvent, RowTriggers, WrittenRow, fire_for_statement};
+use super::row_event::RowEvent;
+use super::row_triggers::{RowTriggers, WrittenRow, fire_for_statement};
+use super::transition_tables::TransitionTables;
 use crate::Result;
 use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
 use crate::codec::row::ColumnId;
@@ -14,7 +16,10 @@ use crate::system::StatementContext;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct FiredTriggers(Mutex<VecDeque<Fired>>);
+pub(super) struct FiredTriggers {
+    queue: Mutex<VecDeque<Fired>>,
+    tables: TransitionTables,
+}
 
 /// What fired some.
 #[derive(Debug)]
@@ -38,8 +43,33 @@ enum FiredFor {
 }
 
 impl FiredTriggers {
-    /// Rows were written.
+    /// Rows were written. Errors: 53200 for more than triggers may find in tables.
     pub(super) fn note_rows(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        event: RowEvent<'_>,
+        rows: (Option<&RecordBatch>, Option<&RecordBatch>),
+    ) -> Result<()> {
+        self.tables.note(ctx, table, event, rows)?;
+        self.fire_for_rows(ctx, table, event, rows);
+        Ok(())
+    }
+
+    /// Rows of a partition were made those of another one by an UPDATE: for its triggers they are deleted. Errors: as of `note_rows`.
+    pub(super) fn note_moved(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        (old, new): (&RecordBatch, &RecordBatch),
+    ) -> Result<()> {
+        let update = RowEvent::of(TriggerEvent::Update);
+        self.tables.note(ctx, table, update, (Some(old), Some(new)))?;
+        self.fire_for_rows(ctx, table, RowEvent::DELETE, (Some(old), None));
+        Ok(())
+    }
+
+    fn fire_for_rows(
         &self,
         ctx: &StatementContext,
         table: &Arc<TableDef>,
@@ -61,10 +91,14 @@ impl FiredTriggers {
         }
     }
 
-    /// A statement has written its rows.
+    /// A statement has written its rows. Of several that write to one table in WITH the last one fires.
     pub(super) fn note_statement(&self, ctx: &StatementContext, table: &Arc<TableDef>, event: RowEvent<'_>) {
         let mut fired = event.triggers(ctx, table, TriggerTiming::After, false);
         if fired.next().is_some() {
+            self.lock().retain(|before| {
+                let is_of_rows = matches!(before.rows, FiredFor::Rows { .. });
+                is_of_rows || before.table.oid != table.oid || before.event != event.event
+            });
             self.push(table, event, FiredFor::Statement);
         }
     }
@@ -83,29 +117,30 @@ impl FiredTriggers {
         loop {
             let next = self.lock().pop_front();
             match next {
-                Some(fired) => fired.call(ctx).await?,
+                Some(fired) => fired.call(ctx, &self.tables).await?,
                 None => return Ok(()),
             }
         }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Fired>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Fired {
-    async fn call(&self, ctx: &StatementContext) -> Result<()> {
+    async fn call(&self, ctx: &StatementContext, tables: &TransitionTables) -> Result<()> {
         let event = RowEvent {
             event: self.event,
             set: &self.set,
         };
         let FiredFor::Rows { old, new } = &self.rows else {
-            return fire_for_statement(ctx, &self.table, event, TriggerTiming::After).await;
+            return fire_for_statement(ctx, &self.table, event, TriggerTiming::After, tables).await;
         };
         let Some(triggers) = RowTriggers::bind(ctx, &self.table, event, TriggerTiming::After)? else {
             return Ok(());
         };
+        let triggers = triggers.with_tables(ctx, tables)?;
         let count = old.as_ref().or(new.as_ref()).map_or(0, RecordBatch::num_rows);
         for at in 0..count {
             let row = |rows: &Option<RecordBatch>| rows.as_ref().map(|rows| rows.slice(at, 1));

@@ -20,8 +20,10 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
-use super::row_triggers::{RowEvent, RowTriggers, WrittenRow};
+use super::row_event::RowEvent;
+use super::row_triggers::{RowTriggers, WrittenRow};
 use super::target::{Target, bind_narrowed};
+use super::transition_tables::triggers_see_rows;
 use super::values::syntax;
 use super::version_time;
 use super::view_checks::{ViewCheck, ViewChecks};
@@ -479,7 +481,7 @@ impl Writer<'_> {
                 None => return Ok(()),
             }
         }
-        if !self.changes_standing_rows() {
+        if !self.changes_standing_rows()? {
             checks.require(self.ctx, table, &batch).await?;
         }
         let mut marks = None;
@@ -548,21 +550,22 @@ impl Writer<'_> {
     }
 
     /// Whether it is an UPSERT whose rows are known only with those that stand.
-    fn changes_standing_rows(&self) -> bool {
+    fn changes_standing_rows(&self) -> Result<bool> {
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
-        matches!(self.plan.mode, Mode::Upsert)
+        let changes = matches!(self.plan.mode, Mode::Upsert)
             && (generates_of_both(table, &named)
                 || self.plan.checks.need_standing_rows(table, &named)
                 || !self.plan.view_checks.is_empty()
                 || !table.foreign_keys.is_empty()
-                || table.has_row_triggers()
-                || self.ctx.references_to_rows_of(table).next().is_some())
+                || triggers_see_rows(self.ctx, &self.plan.target.table)?
+                || self.ctx.references_to_rows_of(table).next().is_some());
+        Ok(changes)
     }
 
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
         let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx)?);
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
-        if self.changes_standing_rows() {
+        if self.changes_standing_rows()? {
             let (table, checks) = (&self.plan.target.table, &self.plan.checks);
             let rows = conflict::WholeRows {
                 table,

@@ -21,7 +21,7 @@ pub(super) fn target_of(
     let (mut target, names) = whole_target_of(ctx, insert)?;
     let lists_columns = !unread_words::split(&insert.columns).named.is_empty();
     if narrows && lists_columns && !updates_key(&target, insert)? {
-        target.narrow(NamedColumns::of_insert(insert, &names));
+        target.narrow(ctx, NamedColumns::of_insert(insert, &names))?;
     }
     Ok((target, names))
 }

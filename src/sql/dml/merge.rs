@@ -19,9 +19,10 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
+use super::row_event::RowEvent;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::row_search::{Finding, RowSearch, append_beside};
-use super::row_triggers::RowEvent;
+
 use super::set::sets_key;
 use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
@@ -515,7 +516,7 @@ fn target_of(ctx: &StatementContext, merge: &ast::Merge, narrows: bool) -> Resul
     }
     // A row that moves is another one, and is written whole.
     if narrows && !moves {
-        target.narrow(NamedColumns::of_merge(merge));
+        target.narrow(ctx, NamedColumns::of_merge(merge))?;
     }
     Ok(target)
 }

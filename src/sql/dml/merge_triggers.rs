@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 
-use super::row_triggers::{RowEvent, RowTriggers, check_untouched};
+use super::row_event::RowEvent;
+use super::row_triggers::{RowTriggers, check_untouched};
 use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
 use crate::system::StatementContext;
 use crate::txn::Transaction;

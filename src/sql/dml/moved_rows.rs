@@ -7,7 +7,8 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{filter, filter_record_batch, not, take_arrays, take_record_batch};
 
 use super::references::References;
-use super::row_triggers::{RowEvent, RowTriggers};
+use super::row_event::RowEvent;
+use super::row_triggers::RowTriggers;
 use super::whole_rows::WholeRows;
 use crate::catalog::{TableDef, TriggerTiming};
 use crate::system::StatementContext;

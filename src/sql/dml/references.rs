@@ -23,7 +23,8 @@ use super::fired_triggers::FiredTriggers;
 use super::referenced_keys::{
     Keys, Missing, check_match, columns_of, lost_key, missing_keys, referenced_columns,
 };
-use super::row_triggers::RowEvent;
+use super::row_event::RowEvent;
+
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::codec::key::alike;
 use crate::codec::row::ColumnId;
@@ -109,7 +110,7 @@ impl References {
         new: &RecordBatch,
     ) -> Result<()> {
         self.triggers
-            .note_rows(ctx, table, RowEvent::INSERT, (None, Some(new)));
+            .note_rows(ctx, table, RowEvent::INSERT, (None, Some(new)))?;
         self.note_written(ctx, table, new, None).await
     }
 
@@ -121,7 +122,7 @@ impl References {
         old: &RecordBatch,
     ) -> Result<()> {
         self.triggers
-            .note_rows(ctx, table, RowEvent::DELETE, (Some(old), None));
+            .note_rows(ctx, table, RowEvent::DELETE, (Some(old), None))?;
         self.note_left(ctx, table, old, None).await
     }
 
@@ -132,8 +133,7 @@ impl References {
         table: &Arc<TableDef>,
         (old, new): (&RecordBatch, &RecordBatch),
     ) -> Result<()> {
-        self.triggers
-            .note_rows(ctx, table, RowEvent::DELETE, (Some(old), None));
+        self.triggers.note_moved(ctx, table, (old, new))?;
         self.note_left(ctx, table, old, Some(new)).await
     }
 
@@ -198,7 +198,8 @@ impl References {
         (old, new): (&RecordBatch, &RecordBatch),
         replaced: Option<&Replaced>,
     ) -> Result<()> {
-        self.triggers.note_rows(ctx, table, event, (Some(old), Some(new)));
+        self.triggers
+            .note_rows(ctx, table, event, (Some(old), Some(new)))?;
         let (old, new) = replaced.map_or((old, new), |replaced| (&replaced.old, &replaced.new));
         self.note_written(ctx, table, new, Some(old)).await?;
         self.note_left(ctx, table, old, Some(new)).await

@@ -15,58 +15,20 @@ use sqlparser::ast::Expr;
 
 use super::default::parse_expression;
 use super::generated_columns::{settled, with_generated};
+use super::row_event::RowEvent;
 use super::row_expressions::{RowExpressions, rows_of_nothing, side_by_side};
+use super::transition_tables::TransitionTables;
 use crate::catalog::{RoutineDef, TableDef, TriggerDef, TriggerEvent, TriggerRow, TriggerTiming};
-use crate::codec::row::ColumnId;
 use crate::error::Raised;
 use crate::functions::value_array::array_of;
 use crate::query::{Clause, RowColumn, RowQuery, RowRelation};
-use crate::system::{GrownStack, RoutineCall, StatementContext, TriggerCall};
+use crate::system::{
+    CommonRows, DeferredCheck, GrownStack, RoutineCall, StatementContext, TriggerCall, TriggerCheck,
+};
 use crate::table::RowEncoder;
 use crate::txn::Transaction;
 use crate::types::{Value, value_at};
 use crate::{Error, Result};
-
-/// What a write does to rows. `set`: the columns that an UPDATE names.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RowEvent<'a> {
-    pub(super) event: TriggerEvent,
-    pub(super) set: &'a [ColumnId],
-}
-
-impl RowEvent<'_> {
-    pub(super) const INSERT: RowEvent<'static> = RowEvent::of(TriggerEvent::Insert);
-    pub(super) const DELETE: RowEvent<'static> = RowEvent::of(TriggerEvent::Delete);
-
-    pub(super) const fn update(set: &[ColumnId]) -> RowEvent<'_> {
-        RowEvent {
-            event: TriggerEvent::Update,
-            set,
-        }
-    }
-
-    pub(super) const fn of(event: TriggerEvent) -> RowEvent<'static> {
-        RowEvent { event, set: &[] }
-    }
-
-    /// The triggers of a table that it fires, in their order.
-    pub(super) fn triggers<'t>(
-        self,
-        ctx: &StatementContext,
-        table: &'t TableDef,
-        timing: TriggerTiming,
-        for_each_row: bool,
-    ) -> impl Iterator<Item = &'t TriggerDef> {
-        let replays = ctx.settings.replays;
-        let all = table.triggers_of(self.event, timing, for_each_row, replays);
-        all.filter(move |trigger| {
-            let of = &trigger.update_of;
-            self.event != TriggerEvent::Update
-                || of.is_empty()
-                || of.iter().any(|column| self.set.contains(column))
-        })
-    }
-}
 
 /// See the module.
 pub(super) struct RowTriggers<'a> {
@@ -81,6 +43,8 @@ struct BoundTrigger<'a> {
     def: &'a TriggerDef,
     routine: Arc<RoutineDef>,
     condition: Option<RowExpressions>,
+    /// What REFERENCING names.
+    tables: Arc<[CommonRows]>,
 }
 
 /// How many of so many rows are written together: triggers that fire before one see those before it.
@@ -119,6 +83,7 @@ impl<'a> RowTriggers<'a> {
                 def,
                 routine: function_of(ctx, def)?,
                 condition: condition.transpose()?,
+                tables: Arc::default(),
             })
         });
         let all: Vec<BoundTrigger<'_>> = bound.collect::<Result<_>>()?;
@@ -139,6 +104,18 @@ impl<'a> RowTriggers<'a> {
     pub(super) fn watching(mut self, ctx: &StatementContext, keys_move: bool) -> RowTriggers<'a> {
         self.began = (!keys_move).then(|| ctx.txn.as_it_is());
         self
+    }
+
+    /// Their functions find these tables.
+    pub(super) fn with_tables(
+        mut self,
+        ctx: &StatementContext,
+        tables: &TransitionTables,
+    ) -> Result<RowTriggers<'a>> {
+        for trigger in &mut self.all {
+            trigger.tables = tables.of_trigger(ctx, (self.table, self.event), trigger.def)?;
+        }
+        Ok(self)
     }
 
     /// Calls those that fire before a row is written: the row to write, or to delete; `None`: it is left as it is. Errors: the
@@ -211,11 +188,27 @@ impl<'a> RowTriggers<'a> {
     /// Calls those that fire once a row is written. Errors: the functions'.
     pub(super) async fn after(&self, ctx: &StatementContext, row: WrittenRow<'_>) -> Result<()> {
         for trigger in &self.all {
-            if trigger.holds(ctx, self.table, row).await? {
-                self.call(ctx, trigger, row).await?;
+            if !trigger.holds(ctx, self.table, row).await? {
+                continue;
+            }
+            match is_deferred(ctx, trigger.def) {
+                true => self.leave(ctx, trigger.def, row),
+                false => self.call(ctx, trigger, row).await.map(drop)?,
             }
         }
         Ok(())
+    }
+
+    /// Its function is called when the transaction commits, or SET CONSTRAINTS says so.
+    fn leave(&self, ctx: &StatementContext, trigger: &TriggerDef, row: WrittenRow<'_>) {
+        ctx.session.touch();
+        ctx.session.deferred.leave(DeferredCheck::Trigger(TriggerCheck {
+            table: Arc::clone(self.table),
+            trigger: trigger.oid,
+            event: self.event,
+            old: row.old.cloned(),
+            new: row.new.cloned(),
+        }));
     }
 
     async fn call(
@@ -237,7 +230,10 @@ impl<'a> RowTriggers<'a> {
             }
         }
         let rows = (values(row.old)?, new);
-        let call = told(trigger.def, self.table, self.event, rows);
+        let call = TriggerCall {
+            tables: Arc::clone(&trigger.tables),
+            ..told(trigger.def, self.table, self.event, rows)
+        };
         let rows = call_function(ctx, &trigger.routine, call).await?;
         Ok(rows.into_iter().next())
     }
@@ -258,9 +254,48 @@ impl BoundTrigger<'_> {
             rows.project(&positions).map_err(Error::arrow)
         });
         let rows: Vec<RecordBatch> = rows.collect::<Result<_>>()?;
-        let rows = side_by_side(&rows.iter().collect::<Vec<_>>())?;
+        let rows = match rows.is_empty() {
+            true => rows_of_nothing(1)?,
+            false => side_by_side(&rows.iter().collect::<Vec<_>>())?,
+        };
         Ok(!condition.evaluate(ctx, &rows).await?.ordinals.is_empty())
     }
+}
+
+/// Calls the function of a trigger that was fired by then. Errors: the function's.
+pub(super) async fn call_deferred(ctx: &StatementContext, fired: &TriggerCheck) -> Result<()> {
+    let Some(def) = ctx
+        .table_by_oid(fired.table.oid)
+        .and_then(|table| table.triggers.iter().find(|trigger| trigger.oid == fired.trigger))
+    else {
+        // It is dropped.
+        return Ok(());
+    };
+    let trigger = BoundTrigger {
+        def,
+        routine: function_of(ctx, def)?,
+        condition: None,
+        tables: Arc::default(),
+    };
+    let triggers = RowTriggers {
+        table: &fired.table,
+        event: fired.event,
+        all: Vec::new(),
+        began: None,
+    };
+    let row = WrittenRow {
+        old: fired.old.as_ref(),
+        new: fired.new.as_ref(),
+    };
+    triggers.call(ctx, &trigger, row).await.map(drop)
+}
+
+fn is_deferred(ctx: &StatementContext, trigger: &TriggerDef) -> bool {
+    ctx.asks_deferred
+        && trigger.constraint.is_some_and(|constraint| {
+            let deferred = &ctx.session.deferred;
+            constraint.deferrable && deferred.is_deferred(trigger.oid, constraint.initially_deferred)
+        })
 }
 
 /// Errors: 27000 where triggers have written rows that are to be written, since the transaction was so.
@@ -292,12 +327,13 @@ pub(super) fn check_untouched(
     .into())
 }
 
-/// Calls the functions of triggers that fire once a statement. Errors: the functions'.
+/// Calls the functions of triggers that fire once a statement. `tables`: the rows that it has written. Errors: the functions'.
 pub(super) async fn fire_for_statement(
     ctx: &StatementContext,
     table: &Arc<TableDef>,
     event: RowEvent<'_>,
     timing: TriggerTiming,
+    tables: &TransitionTables,
 ) -> Result<()> {
     for def in event.triggers(ctx, table, timing, false) {
         if let Some(when) = &def.when {
@@ -311,10 +347,23 @@ pub(super) async fn fire_for_statement(
                 continue;
             }
         }
-        let call = told(def, table, event.event, (None, None));
+        let call = TriggerCall {
+            tables: tables.of_trigger(ctx, (table, event.event), def)?,
+            ..told(def, table, event.event, (None, None))
+        };
         call_function(ctx, &function_of(ctx, def)?, call).await?;
     }
     Ok(())
+}
+
+/// Those that fire before it. Errors: the functions'.
+pub(super) async fn fire_before_statement(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    event: RowEvent<'_>,
+) -> Result<()> {
+    let tables = TransitionTables::default();
+    fire_for_statement(ctx, table, event, TriggerTiming::Before, &tables).await
 }
 
 /// Calls the functions of triggers that TRUNCATE fires. Errors: the functions'.
@@ -323,7 +372,8 @@ pub(crate) async fn fire_for_truncate(
     table: &Arc<TableDef>,
     timing: TriggerTiming,
 ) -> Result<()> {
-    fire_for_statement(ctx, table, RowEvent::of(TriggerEvent::Truncate), timing).await
+    let (event, tables) = (RowEvent::of(TriggerEvent::Truncate), TransitionTables::default());
+    fire_for_statement(ctx, table, event, timing, &tables).await
 }
 
 /// What the function of a trigger is told. `old`, `new`: rows as users see them.
@@ -340,6 +390,7 @@ fn told(
         event,
         for_each_row: def.for_each_row,
         arguments: def.arguments.clone(),
+        tables: Arc::default(),
         old,
         new,
     }

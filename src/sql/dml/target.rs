@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
 use super::named_columns::NamedColumns;
+use super::transition_tables::triggers_see_rows;
 use crate::catalog::{
     Access, CatalogWriter, NewDynamicColumn, Object, TableDef, TriggerEvent, is_system_schema,
     is_temporary_schema,
@@ -161,13 +162,15 @@ impl Target {
     }
 
     /// Leaves out the columns that the write has nothing to do with, of many.
-    pub(super) fn narrow(&mut self, named: NamedColumns) {
+    pub(super) fn narrow(&mut self, ctx: &StatementContext, named: NamedColumns) -> Result<()> {
         // Its partitions are written, or triggers see the whole row.
-        if self.whole.partitioning.is_some() || self.whole.stands_for_view() {
-            return;
+        let table = &self.whole;
+        if table.partitioning.is_some() || table.stands_for_view() || triggers_see_rows(ctx, table)? {
+            return Ok(());
         }
         self.named = (!named.take_whole_rows(self.name())).then_some(named);
         self.table = self.narrowed();
+        Ok(())
     }
 
     fn narrowed(&self) -> Arc<TableDef> {

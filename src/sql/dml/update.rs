@@ -19,8 +19,9 @@ use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
+use super::row_event::RowEvent;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::row_triggers::{RowEvent, RowTriggers, WrittenRow, rows_at_once};
+use super::row_triggers::{RowTriggers, WrittenRow, rows_at_once};
 use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
 use super::target::{Target, bind_narrowed};
 use super::version_time;
@@ -356,7 +357,7 @@ fn target_of(ctx: &StatementContext, update: &ast::Update, narrows: bool) -> Res
     let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
     // A row that moves is another one, and is written whole.
     if narrows && !sets_key(&target, &update.assignments)? {
-        target.narrow(NamedColumns::of_update(update));
+        target.narrow(ctx, NamedColumns::of_update(update))?;
     }
     Ok(target)
 }

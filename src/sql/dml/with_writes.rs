@@ -155,8 +155,11 @@ impl WithWrites {
 
     /// What the parts run in, in one run.
     pub(crate) async fn begin(&self, ctx: &StatementContext) -> Result<StatementContext> {
+        // Those of a trigger are there already.
+        let given = ctx.common_rows.iter().cloned();
+        let parts = self.common_rows.iter().skip(given.len()).map(CommonRows::anew);
         let ctx = StatementContext {
-            common_rows: self.common_rows.iter().map(CommonRows::anew).collect(),
+            common_rows: given.chain(parts).collect(),
             ..ctx.beginning()
         };
         match self.parts.iter().any(|part| part.plan.adds_columns()) {

@@ -14,13 +14,14 @@ use super::part_columns;
 use super::partition_writes::{of_partition, partitioned_target};
 use super::references::References;
 use super::returning::Returning;
-use super::row_triggers::{RowEvent, fire_for_statement};
+use super::row_event::RowEvent;
+use super::row_triggers::fire_before_statement;
 use super::target::Target;
 use super::update::{UpdatePlan, WalkedTo};
 use super::view_checks::{ViewCheck, ViewChecks};
 use super::view_target::{ThroughViews, through_views};
 use super::write_result::WriteResult;
-use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
+use crate::catalog::{TableDef, TriggerEvent};
 use crate::operators::short::PartitionReads;
 use crate::plan::row_keys;
 use crate::query::{Experience, Observation, QueryPlan, known_types};
@@ -225,7 +226,7 @@ impl WritePlan {
         };
         let events = || events.iter().map(|(event, set)| RowEvent { event: *event, set });
         for event in events() {
-            fire_for_statement(ctx, table, event, TriggerTiming::Before).await?;
+            fire_before_statement(ctx, table, event).await?;
         }
         let written = self.write(ctx, observation, references).await?;
         for event in events().rev() {

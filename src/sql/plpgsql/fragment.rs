@@ -37,7 +37,7 @@ impl Frame {
             .program
             .prepared(place, || Ok(Prepared::of_assignment(target, value)))?;
         let (variables, values) = self.visible(&prepared)?;
-        let (variables, statement) = prepared.statement(variables)?;
+        let (variables, statement) = prepared.statement(variables, &self.ctx.common_rows)?;
         self.ctx.variables = Some(variables);
         self.bind(values);
         let ran = self.run_entered(&statement, value.contains('('), true).await;
@@ -60,7 +60,7 @@ impl Frame {
             .program
             .prepared(place, || Ok(Prepared::new(format!("{before}{text}"))))?;
         let (variables, values) = self.visible(&prepared)?;
-        let (variables, statement) = prepared.statement(variables)?;
+        let (variables, statement) = prepared.statement(variables, &self.ctx.common_rows)?;
         self.ctx.variables = Some(variables);
         self.bind(values);
         Ok(statement)

@@ -9,7 +9,7 @@ use crate::error::StatementFault;
 use crate::parse::plpgsql::tree::Target;
 use crate::parse::subscript_assignment::with_root;
 use crate::sql::Statement;
-use crate::system::Variables;
+use crate::system::{CommonRows, Variables};
 use crate::{Error, Result};
 
 /// What a fragment has become.
@@ -19,12 +19,15 @@ pub(super) struct Prepared {
     pub(super) words: BTreeSet<String>,
     /// Those that no name stands behind: as a record's they mean all of it.
     pub(super) rows: BTreeSet<String>,
-    /// The statement, for these variables.
-    statement: Mutex<Option<(Arc<Variables>, Arc<Statement>)>>,
+    /// The statement, for these variables and tables of a trigger.
+    statement: Mutex<Option<Known>>,
     text: String,
     /// Of an assignment to a part of a variable: its name.
     assigned: Option<Vec<String>>,
 }
+
+/// The variables and tables that a statement was made for, and it.
+type Known = (Arc<Variables>, Arc<[CommonRows]>, Arc<Statement>);
 
 impl Prepared {
     /// Of `name[1] := value`: a query of the whole that the variable holds, with the part replaced.
@@ -57,11 +60,20 @@ impl Prepared {
         }
     }
 
-    /// The statement that names these variables. Errors: 42601.
-    pub(super) fn statement(&self, variables: Variables) -> Result<(Arc<Variables>, Arc<Statement>)> {
+    /// The statement that names these variables, and these tables of a trigger. Errors: 42601.
+    pub(super) fn statement(
+        &self,
+        variables: Variables,
+        tables: &Arc<[CommonRows]>,
+    ) -> Result<(Arc<Variables>, Arc<Statement>)> {
         let mut known = self.statement.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, statement)) = known.as_ref()
+        if let Some((known, bound_with, statement)) = known.as_ref()
             && **known == variables
+            && bound_with.len() == tables.len()
+            && bound_with
+                .iter()
+                .zip(&**tables)
+                .all(|(known, table)| known.is_like(table))
         {
             return Ok((Arc::clone(known), Arc::clone(statement)));
         }
@@ -69,9 +81,10 @@ impl Prepared {
             None => only_statement(&self.text)?,
             Some(parts) => part_assignment(&self.text, parts)?,
         };
-        let made = (Arc::new(variables), Arc::new(statement));
-        *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
-        Ok(made)
+        let (variables, statement) = (Arc::new(variables), Arc::new(statement));
+        let tables = tables.iter().map(CommonRows::anew).collect();
+        *known = Some((Arc::clone(&variables), tables, Arc::clone(&statement)));
+        Ok((variables, statement))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a trigger's function finds when it is called: NEW, OLD and the variables whose names begin with TG_.
 
+use std::sync::Arc;
+
 use super::frame::Frame;
 use super::variable::{Field, Fields, Holder, Variable};
 use crate::catalog::TriggerTiming;
@@ -22,6 +24,7 @@ impl Frame {
                 is_null: is_missing,
             }))
         };
+        self.ctx.common_rows = Arc::clone(&call.tables);
         self.declare("new", None, row(&call.new));
         self.declare("old", None, row(&call.old));
         let level = if call.for_each_row { "ROW" } else { "STATEMENT" };

@@ -92,6 +92,7 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             rows.push(&cells);
         }
     }
+    constraint_triggers(source, rows);
     for (namespace, ty, check) in domain_checks(source) {
         rows.push(&[
             ("oid", text(check.oid)),
@@ -108,6 +109,30 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             ("coninhcount", text(0)),
             ("conbin", text(&check.text)),
         ]);
+    }
+}
+
+fn constraint_triggers(source: &Source<'_>, rows: &mut RelationRows) {
+    for relation in &source.objects.relations {
+        for trigger in &relation.triggers {
+            let Some(constraint) = trigger.def.constraint else {
+                continue;
+            };
+            rows.push(&[
+                ("oid", text(trigger.def.oid)),
+                ("conname", text(&trigger.def.name)),
+                ("connamespace", text(relation.namespace)),
+                ("contype", text('t')),
+                ("conrelid", text(relation.oid)),
+                ("conindid", text(0)),
+                ("condeferrable", boolean(constraint.deferrable)),
+                ("condeferred", boolean(constraint.initially_deferred)),
+                ("convalidated", boolean(true)),
+                ("conparentid", text(0)),
+                ("conislocal", boolean(true)),
+                ("coninhcount", text(0)),
+            ]);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::object_class::{CLASS_CLASS, PROCEDURE_CLASS, TRIGGER_CLASS};
-use super::relation_rows::{Constants, RelationRows, Source, text};
+use super::relation_rows::{Constants, RelationRows, Source, boolean, text};
 use crate::catalog::TriggerEvent;
 
 /// What all rows of `pg_trigger` have in common.
@@ -11,9 +11,6 @@ pub(super) const TRIGGER: Constants = &[
     ("tgisinternal", "f"),
     ("tgconstrrelid", "0"),
     ("tgconstrindid", "0"),
-    ("tgconstraint", "0"),
-    ("tgdeferrable", "f"),
-    ("tginitdeferred", "f"),
 ];
 
 /// `pg_trigger`.
@@ -25,6 +22,7 @@ pub(super) fn triggers(source: &Source<'_>, rows: &mut RelationRows) {
             .and_then(|of| source.objects.table(of.parent));
         for trigger in &relation.triggers {
             let def = &trigger.def;
+            let constraint = def.constraint;
             let parent = above.and_then(|above| {
                 let mut triggers = above.triggers.iter().map(|trigger| &trigger.def);
                 triggers.find(|above| above.for_each_row && def.for_each_row && above.name == def.name)
@@ -41,6 +39,14 @@ pub(super) fn triggers(source: &Source<'_>, rows: &mut RelationRows) {
                 ("tgnargs", text(def.arguments.len())),
                 ("tgattr", text(columns.join(" "))),
                 ("tgargs", text(argument_bytes(&def.arguments))),
+                ("tgconstraint", text(constraint.map_or(0, |_| def.oid))),
+                ("tgdeferrable", boolean(def.is_deferrable())),
+                (
+                    "tginitdeferred",
+                    boolean(constraint.is_some_and(|constraint| constraint.initially_deferred)),
+                ),
+                ("tgoldtable", def.old_table.clone()),
+                ("tgnewtable", def.new_table.clone()),
                 ("tgqual", def.when.as_ref().map(|when| when.text.clone())),
             ]);
         }
@@ -87,6 +93,8 @@ pub(super) fn standard_triggers(source: &Source<'_>, rows: &mut RelationRows) {
                     ),
                     ("action_orientation", text(trigger.level())),
                     ("action_timing", text(def.timing.word())),
+                    ("action_reference_old_table", def.old_table.clone()),
+                    ("action_reference_new_table", def.new_table.clone()),
                 ]);
             }
         }

@@ -1,6 +1,7 @@
 //! Definitions of triggers as SQL text.
 
 use super::ddl_text::qualified_table;
+use crate::catalog::{ConstraintTrigger, TriggerDef};
 use crate::parse::quoting::quote_ident;
 use crate::system::catalog_version::objects::{Objects, UserRelation};
 use crate::system::catalog_version::triggers::UserTrigger;
@@ -26,17 +27,43 @@ pub(crate) fn get_triggerdef(
         true => objects.relation_display_name(relation.oid, search_path)?,
         false => qualified_table(relation),
     };
+    let constraint = trigger.def.constraint;
     let when = trigger.def.when.as_ref().map(|when| match pretty {
         true => format!("WHEN ({}) ", when.pretty_text),
         false => format!("WHEN ({}) ", when.text),
     });
     Some(format!(
-        "CREATE TRIGGER {} {} {} ON {table} FOR EACH {} {}{}",
+        "CREATE {}TRIGGER {} {} {} ON {table} {}{}FOR EACH {} {}{}",
+        if constraint.is_some() { "CONSTRAINT " } else { "" },
         quote_ident(&trigger.def.name),
         trigger.def.timing.word(),
         trigger.events(),
+        constraint.map_or("", deferral),
+        referencing(&trigger.def),
         trigger.level(),
         when.unwrap_or_default(),
         trigger.action(search_path)
     ))
+}
+
+/// When a constraint trigger's function is called, as pg_get_triggerdef prints it.
+fn deferral(constraint: ConstraintTrigger) -> &'static str {
+    match (constraint.deferrable, constraint.initially_deferred) {
+        (false, _) => "NOT DEFERRABLE INITIALLY IMMEDIATE ",
+        (true, false) => "DEFERRABLE INITIALLY IMMEDIATE ",
+        (true, true) => "DEFERRABLE INITIALLY DEFERRED ",
+    }
+}
+
+/// `REFERENCING OLD TABLE AS o NEW TABLE AS n `, or nothing.
+fn referencing(trigger: &TriggerDef) -> String {
+    let tables = [("OLD", &trigger.old_table), ("NEW", &trigger.new_table)];
+    let mut text = String::new();
+    for (word, name) in tables {
+        if let Some(name) = name {
+            let before = if text.is_empty() { "REFERENCING " } else { "" };
+            text += &format!("{before}{word} TABLE AS {} ", quote_ident(name));
+        }
+    }
+    text
 }
