@@ -560,7 +560,9 @@ fn names_of(relation: &Relation) -> Vec<(&str, u32)> {
 }
 
 fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
-    let indexes = table.all_indexes().map(|index| (index.name.as_str(), index.oid));
+    let indexes = table
+        .named_indexes()
+        .map(|index| (index.name.as_str(), index.oid));
     std::iter::once((table.name.as_str(), table.oid))
         .chain(indexes)
         .collect()

@@ -252,7 +252,10 @@ async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_records(txn, vec![keyspace::schemas_range()]).await? {
         let schema = record::decode_schema(&value)?;
-        catalog.schemas.insert(schema.name.clone(), schema);
+        match schema.dropped {
+            true => catalog.schemas.remove(&schema.name),
+            false => catalog.schemas.insert(schema.name.clone(), schema),
+        };
     }
     let types = read_records(txn, vec![keyspace::types_range()]).await?;
     let records = types.iter().map(|(_, value)| value.as_slice());

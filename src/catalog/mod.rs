@@ -239,6 +239,9 @@ pub struct SchemaDef {
     pub oid: u32,
     /// COMMENT ON SCHEMA.
     pub comment: Option<String>,
+    /// It is `public`, which is there without a record, and was dropped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dropped: bool,
 }
 
 /// A relation that a name may mean.
@@ -366,6 +369,7 @@ impl Catalog {
                     name: name.to_string(),
                     oid: *oid,
                     comment: None,
+                    dropped: false,
                 };
                 (name.to_string(), schema)
             })

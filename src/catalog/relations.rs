@@ -29,7 +29,7 @@ impl Relations {
             .iter()
             .filter_map(|at| self.all[*at].get_table());
         tables.filter(|table| table.schema == schema).find_map(|table| {
-            let index = table.all_indexes().find(|index| index.name == name)?;
+            let index = table.named_indexes().find(|index| index.name == name)?;
             Some((table, index))
         })
     }
@@ -37,7 +37,11 @@ impl Relations {
     fn index_places(&self) -> HashMap<String, Vec<usize>> {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, relation) in self.all.iter().enumerate() {
-            for index in relation.get_table().iter().flat_map(|table| table.all_indexes()) {
+            for index in relation
+                .get_table()
+                .iter()
+                .flat_map(|table| table.named_indexes())
+            {
                 places.entry(index.name.clone()).or_default().push(at);
             }
         }

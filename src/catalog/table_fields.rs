@@ -4,10 +4,16 @@ use std::sync::Arc;
 
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 
-use super::{ColumnDef, GeneratedColumns, TableDef};
+use super::{ColumnDef, GeneratedColumns, IndexDef, TableDef};
 use crate::Result;
 
 impl TableDef {
+    /// Those that have names in their schema: a key that nobody declared has none that others could not have.
+    pub fn named_indexes(&self) -> impl Iterator<Item = &IndexDef> {
+        self.all_indexes()
+            .filter(|index| index.id != 0 || index.constraint)
+    }
+
     /// The Arrow field of each of `columns`, types in metadata; only columns that may hold NULL are nullable.
     /// The definition must not be changed afterwards.
     pub fn fields(&self) -> &[FieldRef] {

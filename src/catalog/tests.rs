@@ -176,6 +176,7 @@ fn commented_schema() -> SchemaDef {
         name: "s".to_string(),
         oid: 20000,
         comment: Some("a schema".to_string()),
+        dropped: false,
     }
 }
 
@@ -429,6 +430,7 @@ fn change_any(rng: &mut impl Rng, writer: &CatalogWriter<'_>, catalog: &Catalog,
                     name: name.to_string(),
                     oid: FIRST_OID + id,
                     comment: None,
+                    dropped: false,
                 })
                 .unwrap(),
         },
@@ -664,6 +666,7 @@ async fn change_at_once(case: &str, first: Change, second: Change, expected: boo
         name: "s".to_string(),
         oid: FIRST_OID + next_id(&store).await,
         comment: None,
+        dropped: false,
     };
     CatalogWriter::begin(&txn, &catalog)
         .unwrap()

@@ -26,9 +26,34 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
             take_behind(tokens, at, creates);
         }
         set_columns::take(tokens, at)?;
+        take_repeated(tokens, at);
         at += 1;
     }
     Ok(())
+}
+
+/// Takes out what a constraint says twice of when it is asked: `DEFERRABLE INITIALLY DEFERRED DEFERRABLE INITIALLY DEFERRED`.
+fn take_repeated(tokens: &mut Vec<TokenWithSpan>, start: usize) {
+    let characteristic = |tokens: &[TokenWithSpan], at: usize| {
+        let said = [
+            &["DEFERRABLE"] as &[&'static str],
+            &["NOT", "DEFERRABLE"],
+            &["INITIALLY", "DEFERRED"],
+            &["INITIALLY", "IMMEDIATE"],
+        ];
+        let mut said = said.into_iter();
+        said.find(|words| (at..).zip(*words).all(|(at, word)| is_word_at(tokens, at, word)))
+    };
+    let (mut at, mut known) = (start, Vec::new());
+    while let Some(words) = characteristic(tokens, at) {
+        match known.contains(&words) {
+            true => drop(tokens.drain(at..at + words.len())),
+            false => {
+                known.push(words);
+                at += words.len();
+            }
+        }
+    }
 }
 
 /// Whether it says NO INHERIT.

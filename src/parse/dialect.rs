@@ -17,8 +17,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use super::call::call;
 use super::token_reader::is_word;
 use super::{
-    alter, disjunction, like_any, long_names, membership, query_operand, row_assignment, symmetric, trim,
-    with_write,
+    alias_words, alter, disjunction, like_any, long_names, membership, query_operand, row_assignment,
+    symmetric, trim, with_write,
 };
 
 /// What it is based on.
@@ -51,48 +51,6 @@ pub(crate) const WITH_SYSTEM_TIME: KeyspanDialect = KeyspanDialect {
     has_system_time: true,
     ..KEYSPAN
 };
-
-/// Words that name a column of the select list only behind AS.
-const NO_BARE_LABELS: [Keyword; 38] = [
-    Keyword::ARRAY,
-    Keyword::AS,
-    Keyword::CHAR,
-    Keyword::CHARACTER,
-    Keyword::CREATE,
-    Keyword::DAY,
-    Keyword::EXCEPT,
-    Keyword::FETCH,
-    Keyword::FILTER,
-    Keyword::FOR,
-    Keyword::FROM,
-    Keyword::GRANT,
-    Keyword::GROUP,
-    Keyword::HAVING,
-    Keyword::HOUR,
-    Keyword::INTERSECT,
-    Keyword::INTO,
-    Keyword::LIMIT,
-    Keyword::MINUTE,
-    Keyword::MONTH,
-    Keyword::NOTNULL,
-    Keyword::OFFSET,
-    Keyword::ON,
-    Keyword::ORDER,
-    Keyword::OVER,
-    Keyword::OVERLAPS,
-    Keyword::PRECISION,
-    Keyword::RETURNING,
-    Keyword::SECOND,
-    Keyword::TO,
-    Keyword::UNION,
-    Keyword::VARYING,
-    Keyword::WHERE,
-    Keyword::WINDOW,
-    Keyword::WITH,
-    Keyword::WITHIN,
-    Keyword::WITHOUT,
-    Keyword::YEAR,
-];
 
 /// Hooks that answer as PostgreSQL's do.
 macro_rules! as_postgresql {
@@ -161,7 +119,12 @@ impl Dialect for KeyspanDialect {
 
     /// Those that PostgreSQL has no bare labels either, such as ON: what stands behind them belongs to the statement.
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        !NO_BARE_LABELS.contains(keyword) && POSTGRESQL.is_column_alias(keyword, parser)
+        alias_words::is_label(*keyword, POSTGRESQL.is_column_alias(keyword, parser), parser)
+    }
+
+    /// Those that begin clauses of other dialects are names where nothing of such a clause follows.
+    fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        POSTGRESQL.is_table_alias(keyword, parser) || alias_words::is_alias(*keyword, parser)
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {
@@ -244,7 +207,7 @@ impl Dialect for KeyspanDialect {
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
         let Token::Word(word) = &parser.peek_token_ref().token else {
-            return None;
+            return like_any::parse_operator(parser, left);
         };
         match word.keyword {
             Keyword::OR => Some(disjunction::parse(parser, left, precedence)),
@@ -328,7 +291,6 @@ impl Dialect for KeyspanDialect {
         supports_insert_table_alias
         supports_interval_options
         supports_named_fn_args_with_colon_operator
-        supports_named_fn_args_with_expr_name
         supports_nested_comments
         supports_notnull_operator
         supports_numeric_literal_underscores

@@ -4,6 +4,7 @@
 mod absent;
 mod adjacency;
 mod advice;
+mod alias_words;
 mod alter;
 mod alter_actions;
 mod array_word;

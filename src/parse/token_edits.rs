@@ -68,10 +68,111 @@ pub(super) fn select_values(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// Words that no relation and no column may have as a name, unless quoted.
+const RESERVED: [Keyword; 84] = [
+    Keyword::ALL,
+    Keyword::AND,
+    Keyword::ANY,
+    Keyword::ARRAY,
+    Keyword::AS,
+    Keyword::ASC,
+    Keyword::BOTH,
+    Keyword::CASE,
+    Keyword::CAST,
+    Keyword::CHECK,
+    Keyword::COLLATE,
+    Keyword::COLUMN,
+    Keyword::CONSTRAINT,
+    Keyword::CREATE,
+    Keyword::CROSS,
+    Keyword::CURRENT_CATALOG,
+    Keyword::CURRENT_DATE,
+    Keyword::CURRENT_ROLE,
+    Keyword::CURRENT_TIME,
+    Keyword::CURRENT_TIMESTAMP,
+    Keyword::CURRENT_USER,
+    Keyword::DEFAULT,
+    Keyword::DESC,
+    Keyword::DISTINCT,
+    Keyword::DO,
+    Keyword::ELSE,
+    Keyword::END,
+    Keyword::EXCEPT,
+    Keyword::FALSE,
+    Keyword::FETCH,
+    Keyword::FOR,
+    Keyword::FOREIGN,
+    Keyword::FROM,
+    Keyword::FULL,
+    Keyword::GRANT,
+    Keyword::GROUP,
+    Keyword::HAVING,
+    Keyword::ILIKE,
+    Keyword::IN,
+    Keyword::INNER,
+    Keyword::INTERSECT,
+    Keyword::INTO,
+    Keyword::IS,
+    Keyword::JOIN,
+    Keyword::LATERAL,
+    Keyword::LEADING,
+    Keyword::LIKE,
+    Keyword::LIMIT,
+    Keyword::LOCALTIME,
+    Keyword::LOCALTIMESTAMP,
+    Keyword::NATURAL,
+    Keyword::NOT,
+    Keyword::NULL,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::ONLY,
+    Keyword::OR,
+    Keyword::ORDER,
+    Keyword::OUTER,
+    Keyword::OVERLAPS,
+    Keyword::PLACING,
+    Keyword::PRIMARY,
+    Keyword::REFERENCES,
+    Keyword::RETURNING,
+    Keyword::SELECT,
+    Keyword::SESSION_USER,
+    Keyword::SIMILAR,
+    Keyword::SOME,
+    Keyword::SYMMETRIC,
+    Keyword::TABLE,
+    Keyword::THEN,
+    Keyword::TO,
+    Keyword::TRAILING,
+    Keyword::TRUE,
+    Keyword::UNION,
+    Keyword::UNIQUE,
+    Keyword::USER,
+    Keyword::USING,
+    Keyword::VARIADIC,
+    Keyword::VERBOSE,
+    Keyword::WHEN,
+    Keyword::WHERE,
+    Keyword::WINDOW,
+    Keyword::WITH,
+];
+
 /// A name between backticks as one between double quotes.
 pub(super) fn quote_doubly(token: &mut TokenWithSpan) {
     if let Token::Word(word) = &mut token.token {
         word.quote_style = Some('"');
+        word.keyword = Keyword::NoKeyword;
+    }
+}
+
+/// What stands behind a point is a name, whatever the word.
+pub(super) fn name_behind_point(token: &mut TokenWithSpan) {
+    if let Token::Word(word) = &mut token.token
+        && word.quote_style.is_none()
+        && RESERVED.contains(&word.keyword)
+    {
+        word.value = word.value.to_ascii_lowercase();
+        word.quote_style = Some('"');
+        word.keyword = Keyword::NoKeyword;
     }
 }
 

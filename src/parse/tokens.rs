@@ -67,7 +67,7 @@ use super::subscript_assignment;
 use super::syntax_error;
 use super::system_time;
 use super::token_edits::{
-    give_options_values, is_named, open_values, quote_doubly, select_values, take_async,
+    give_options_values, is_named, name_behind_point, open_values, quote_doubly, select_values, take_async,
 };
 use super::token_reader::{is_word, keyword_of};
 use super::type_collation;
@@ -247,6 +247,16 @@ impl<'t> Reader<'t> {
                 });
             }
             Token::Word(word) if word.quote_style == Some('`') => quote_doubly(&mut token),
+            Token::Word(_) if self.tokens.last().is_some_and(|last| last.token == Token::Period) => {
+                name_behind_point(&mut token);
+            }
+            // The parser would take it for another dialect's INSERT INTO [LOCAL] DIRECTORY.
+            Token::Word(word)
+                if matches!(word.keyword, Keyword::DIRECTORY | Keyword::LOCAL)
+                    && keyword_of(self.tokens.last()) == Keyword::INTO =>
+            {
+                quote_doubly(&mut token);
+            }
             Token::Word(word) => self.meet_word(word.keyword, &token)?,
             Token::SingleQuotedString(second) => {
                 if let Some(TokenWithSpan {

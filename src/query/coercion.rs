@@ -328,8 +328,13 @@ pub(super) fn row_without_name(left: &SqlType, right: &SqlType) -> Option<SqlTyp
     let (SqlType::Record(own), SqlType::Record(other)) = (left, right) else {
         return None;
     };
-    if own.is_anonymous() || other.is_anonymous() || own == other {
+    let have_names = !own.is_anonymous() && !other.is_anonymous();
+    let are_alike = own.is_anonymous() && other.is_anonymous();
+    if own == other || !have_names && !are_alike {
         return None;
+    }
+    if are_alike {
+        return join_rows(own, other);
     }
     let columns = own
         .fields

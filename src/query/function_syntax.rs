@@ -13,7 +13,7 @@ impl Binder<'_> {
         use ast::Expr as E;
         match expr {
             E::Extract { field, expr, .. } => {
-                let text = Bound::constant(&Value::Text(field.to_string().to_lowercase()), SqlType::Text)?;
+                let text = Bound::constant(&Value::Text(unit(field)), SqlType::Text)?;
                 let argument = self.expression(expr, place)?;
                 self.resolve_function("extract", vec![text, argument])
             }
@@ -34,6 +34,7 @@ impl Binder<'_> {
                 expr,
                 substring_from,
                 substring_for,
+                shorthand,
                 ..
             } => {
                 let mut arguments = vec![self.expression(expr, place)?];
@@ -44,7 +45,8 @@ impl Binder<'_> {
                 if let Some(length) = substring_for {
                     arguments.push(self.expression(length, place)?);
                 }
-                self.resolve_function("substring", arguments)
+                let name = if *shorthand { "substr" } else { "substring" };
+                self.resolve_function(name, arguments)
             }
             E::Overlay {
                 expr,
@@ -74,5 +76,13 @@ impl Binder<'_> {
             }
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
+    }
+}
+
+/// What EXTRACT names, without the quotes that may stand around it.
+fn unit(field: &ast::DateTimeField) -> String {
+    match field {
+        ast::DateTimeField::Custom(ident) => ident.value.to_lowercase(),
+        field => field.to_string().to_lowercase(),
     }
 }

@@ -176,6 +176,7 @@ async fn sound_store() -> Arc<dyn Store> {
         name: "s".to_string(),
         oid: FIRST_OID + 4,
         comment: None,
+        dropped: false,
     };
     writer.put_schema(&schema).unwrap();
     writer.drop_keys(9, IndexId::MAX).unwrap();
@@ -264,6 +265,7 @@ async fn names_and_numbers_that_disagree_are_named() {
         name: "y".to_string(),
         oid: 1,
         comment: None,
+        dropped: false,
     };
     let renamed = record::encode_schema(&renamed, stamp(1)).unwrap();
     let next = put(Keyspace::NextTableId, 3u32.to_be_bytes());

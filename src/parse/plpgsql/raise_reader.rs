@@ -19,6 +19,7 @@ const STACKED_ITEMS: &[&str] = &[
     "pg_datatype_name",
     "table_name",
     "schema_name",
+    "pg_context",
 ];
 
 impl Reader<'_> {
@@ -141,7 +142,7 @@ impl Reader<'_> {
                 true => (STACKED_ITEMS, CURRENT_ITEMS, "STACKED"),
                 false => (CURRENT_ITEMS, STACKED_ITEMS, "CURRENT"),
             };
-            if other.contains(&item.as_str()) {
+            if other.contains(&item.as_str()) && !own.contains(&item.as_str()) {
                 return Err(syntax(format!(
                     "diagnostics item {} is not allowed in GET {which} DIAGNOSTICS",
                     item.to_uppercase()

@@ -84,6 +84,11 @@ fn remove_all(txn: &Transaction, catalog: &Catalog) -> Result<()> {
     for schema in catalog.stored_schemas() {
         writer.drop_schema(schema)?;
     }
+    // That it was dropped has a record.
+    let public = Catalog::empty().schemas.remove("public");
+    if let Some(public) = public.filter(|public| !catalog.schemas.contains_key(&public.name)) {
+        writer.drop_schema(&public)?;
+    }
     let database = Some(txn.database());
     let owners = catalog.altered.keys();
     for owner in owners.filter(|owner: &&SettingsOwner| owner.database() == database) {

@@ -102,7 +102,8 @@ fn named_schemas<'c>(
     let mut schemas = Vec::with_capacity(names.len());
     for name in names {
         let (_, name) = names::relation_name(name)?;
-        if BUILTIN_SCHEMAS.iter().any(|(builtin, _)| *builtin == name) {
+        let mut builtin = BUILTIN_SCHEMAS.iter();
+        if name != "public" && builtin.any(|(builtin, _)| *builtin == name) {
             return Err(Error::InvalidStatement {
                 state: StatementFault::DependentObjects,
                 message: format!("cannot drop schema {name} because it is required by the database system"),
@@ -177,5 +178,12 @@ pub(super) async fn drop_schemas(
         .try_for_each(|extension| writer.drop_extension(extension))?;
     schemas
         .into_iter()
-        .try_for_each(|schema| writer.drop_schema(schema))
+        .try_for_each(|schema| match schema.name.as_str() {
+            // It is there unless a record says otherwise.
+            "public" => writer.put_schema(&SchemaDef {
+                dropped: true,
+                ..schema.clone()
+            }),
+            _ => writer.drop_schema(schema),
+        })
 }

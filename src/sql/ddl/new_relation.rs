@@ -104,6 +104,7 @@ pub(super) async fn make_schema(
             name: schema.to_string(),
             oid: ctx.sequences.object_ids().take_oid().await?,
             comment: None,
+            dropped: false,
         }),
     }
 }

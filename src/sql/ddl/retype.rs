@@ -115,7 +115,12 @@ async fn retyped_default(
             if !becomes(&column.ty, ty) {
                 return Err(default_mismatch(&column.name, ty));
             }
-            let read = default::read(ctx, &expr, ty, &column.name).await;
+            if let Ok(read) = default::read(ctx, &expr, ty, &column.name).await {
+                return Ok(read);
+            }
+            // A literal that was of the old type: '1.5' of a numeric column that becomes an integer one.
+            let of_old = format!("CAST({} AS {})", label.as_ref().unwrap_or(sql), column.ty.name());
+            let read = default::read(ctx, &dml::parse_expression(&of_old)?, ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, ty))
         }
         Some(ColumnDefault::Expression { sql, .. }) => {

@@ -60,6 +60,7 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
         name: name.clone(),
         oid,
         comment: None,
+        dropped: false,
     })?;
     make_elements(ctx, &name).await?;
     Ok("CREATE SCHEMA".to_string())

@@ -272,8 +272,8 @@ async fn drop_says_what_is_missing_or_of_another_kind() {
             "2BP01 cannot drop table t because other objects depend on it",
         ),
         (
-            "DROP SCHEMA public",
-            "2BP01 cannot drop schema public because it is required by the database system",
+            "DROP SCHEMA keyspan",
+            "2BP01 cannot drop schema keyspan because it is required by the database system",
         ),
         (
             "DROP INDEX t_pkey",

@@ -15,20 +15,23 @@ impl Frame {
         line: usize,
     ) -> Result<()> {
         for (target, item) in items {
-            let (value, ty) = match stacked {
-                true => (Value::Text(self.of_error(item)?), SqlType::Text),
-                false if item == "row_count" => (Value::Int(self.row_count), SqlType::Int8),
-                false => (
-                    Value::Text(format!(
-                        "PL/pgSQL function {} line {line} at GET DIAGNOSTICS",
-                        self.name
-                    )),
-                    SqlType::Text,
-                ),
+            let (value, ty) = match item.as_str() {
+                "row_count" => (Value::Int(self.row_count), SqlType::Int8),
+                "pg_context" => (Value::Text(self.context_at(stacked, line)), SqlType::Text),
+                _ => (Value::Text(self.of_error(item)?), SqlType::Text),
             };
             self.assign_to(target, value, &ty).await?;
         }
         Ok(())
+    }
+
+    fn context_at(&self, stacked: bool, line: usize) -> String {
+        let statement = if stacked {
+            "GET STACKED DIAGNOSTICS"
+        } else {
+            "GET DIAGNOSTICS"
+        };
+        format!("PL/pgSQL function {} line {line} at {statement}", self.name)
     }
 
     /// What is told of the error that is being handled. Errors: 0Z002 where none is.

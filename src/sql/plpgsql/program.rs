@@ -180,10 +180,12 @@ fn check_expression(fragment: &Fragment) -> Result<()> {
 fn check_statement(text: &str) -> Result<()> {
     // The place in the fragment says nothing of the place in the body.
     let read = super::prepared::only_statement(text);
-    read.map(drop).map_err(|error| match error.without_place() {
-        Error::Syntax { message, .. } => Error::Syntax { message, position: 0 },
-        error => error,
-    })
+    match read.map_err(Error::without_place) {
+        Err(Error::Syntax { message, .. }) => Err(Error::Syntax { message, position: 0 }),
+        // It may never be run, and a handler may be there for it.
+        Err(Error::FeatureNotSupported { .. }) => Ok(()),
+        read => read.map(drop),
+    }
 }
 
 fn fragments_of_source(source: &Source) -> Vec<(bool, &Fragment)> {

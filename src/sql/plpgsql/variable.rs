@@ -6,7 +6,7 @@ use crate::parse::names;
 use crate::parse::plpgsql::tree::VariableType;
 use crate::parse::routine::WrittenType;
 use crate::query::type_name::{self, NamedType};
-use crate::sql::relation::relation;
+use crate::sql::relation::{get_relation, relation};
 use crate::sql::routine_run::assigned;
 use crate::system::StatementContext;
 use crate::types::{CatalogType, RecordType, SqlType, Value, dimensions};
@@ -195,7 +195,10 @@ fn fields_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Resul
 
 /// The names and types of the columns of a relation.
 fn columns_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Result<Vec<(String, NamedType)>> {
-    match relation(ctx, name, Access::Name)? {
+    let Some(found) = get_relation(ctx, name, Access::Name)? else {
+        return attributes_of(ctx, name);
+    };
+    match found {
         Object::Table(table) => {
             let column = |column: &ColumnDef| {
                 let named = NamedType {
@@ -218,6 +221,28 @@ fn columns_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Resu
             expected: "table",
             hint: None,
         }),
+    }
+}
+
+/// Those of a composite type. Errors: 42P01 where nothing has the name.
+fn attributes_of(
+    ctx: &StatementContext,
+    name: &sqlparser::ast::ObjectName,
+) -> Result<Vec<(String, NamedType)>> {
+    let written = sqlparser::ast::DataType::Custom(name.clone(), Vec::new());
+    match type_name::named_type(ctx, &written).map(|named| named.ty) {
+        Ok(SqlType::Record(row)) => {
+            let fields = row.fields.iter().map(|field| {
+                let named = NamedType {
+                    ty: field.ty.clone(),
+                    domain: None,
+                };
+                (field.name.clone(), named)
+            });
+            Ok(fields.collect())
+        }
+        // That there is none.
+        _ => relation(ctx, name, Access::Name).map(|_| Vec::new()),
     }
 }
 

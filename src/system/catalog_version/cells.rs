@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
 
-use crate::types::{FormatSettings, PackedValue, SqlType};
+use crate::types::{FormatSettings, PackedValue, SqlType, Value};
 
 /// One value as PostgreSQL prints it; `None` is NULL. Timestamps and intervals are written as a count of microseconds.
 pub(crate) type Cell = Option<String>;
@@ -121,9 +121,12 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
         DataType::Binary if SqlType::from_field(field).packed_kind().is_some() => addresses(field, cells),
         DataType::Binary => {
             let mut builder = BinaryBuilder::new();
-            cells
-                .iter()
-                .for_each(|cell| builder.append_option(cell.map(str::as_bytes)));
+            for cell in cells {
+                match cell.map(|cell| Value::parse(cell, &SqlType::Bytea, &FormatSettings::default())) {
+                    Some(Ok(Value::Bytes(bytes))) => builder.append_value(bytes),
+                    _ => builder.append_null(),
+                }
+            }
             Arc::new(builder.finish())
         }
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {

@@ -55,7 +55,8 @@ pub(super) fn triggers(source: &Source<'_>, rows: &mut RelationRows) {
 
 /// The arguments, each with a zero behind it.
 fn argument_bytes(arguments: &[String]) -> String {
-    arguments.iter().map(|argument| format!("{argument}\0")).collect()
+    let ended = |argument: &String| format!("{}\\000", argument.replace('\\', "\\\\"));
+    arguments.iter().map(ended).collect()
 }
 
 /// `information_schema.triggers`: a row for each event but TRUNCATE.
