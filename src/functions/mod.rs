@@ -3,6 +3,7 @@
 //! (`argument`, `output`), or functions of arrays. The binder picks a row by name and argument types, fixes the result type and calls `call`.
 //! Knows nothing of SQL text.
 
+mod accent;
 mod acl;
 mod argument;
 pub mod arithmetic;
@@ -114,6 +115,7 @@ mod string;
 mod system;
 mod table_size;
 mod text_configuration;
+mod text_dictionary;
 mod text_encoding;
 mod text_headline;
 mod text_parser;
@@ -173,12 +175,19 @@ fn null(batch: &Batch) -> crate::Result<ArrayRef> {
 
 /// Every function there is.
 pub fn every_function() -> impl Iterator<Item = &'static FunctionDef> {
-    TABLES.iter().flat_map(|table| table.iter())
+    let tables = TABLES.iter().chain(OF_EXTENSIONS);
+    tables.flat_map(|table| table.iter())
 }
 
 /// Every function of this name.
 pub fn functions_named(name: &str) -> impl Iterator<Item = &'static FunctionDef> {
     every_function().filter(move |row| row.name == name)
+}
+
+/// Whether an extension brings functions of this name. One that a user made goes before those of the same arguments.
+pub fn is_of_extension(name: &str) -> bool {
+    let mut functions = OF_EXTENSIONS.iter().flat_map(|table| table.iter());
+    functions.any(|row| row.name == name)
 }
 
 /// Whether there are functions of this name, all of them bounded.
@@ -254,6 +263,7 @@ static TABLES: &[&[FunctionDef]] = &[
     statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    text_dictionary::FUNCTIONS,
     text_headline::FUNCTIONS,
     json_headline::OF_JSON,
     json_headline::OF_JSONB,
@@ -263,12 +273,14 @@ static TABLES: &[&[FunctionDef]] = &[
     large_object::FUNCTIONS,
     lsn::FUNCTIONS,
     trigonometry::FUNCTIONS,
-    trigram::FUNCTIONS,
     uuid::FUNCTIONS,
     waits::FUNCTIONS,
     waits::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
 ];
+
+/// Those that PostgreSQL has of extensions whose functions have names that a user may well have given.
+static OF_EXTENSIONS: &[&[FunctionDef]] = &[text_dictionary::UNACCENT_FUNCTIONS, trigram::FUNCTIONS];
 
 /// 54000 for a set too large to be made in memory.
 fn too_many_rows() -> crate::Error {

@@ -57,6 +57,12 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         types: &[],
     },
     KnownExtension {
+        name: "unaccent",
+        version: "1.1",
+        comment: "text search dictionary that removes accents",
+        types: &[],
+    },
+    KnownExtension {
         name: "uuid-ossp",
         version: "1.1",
         comment: "generate universally unique identifiers (UUIDs)",

@@ -31,7 +31,6 @@ const WAYS_OUT: &[(&str, &str)] = &[
         "ltree",
         "Keep paths in a text column: LIKE 'a.b.%' is served by its key.",
     ),
-    ("unaccent", "Store a form without accents in a column of its own."),
     (
         "pg_stat_statements",
         "Set log_min_duration_statement, and read the server's log.",
