@@ -34,6 +34,7 @@ mod datetime_values;
 mod definition;
 mod digest;
 mod domain;
+mod double_metaphone;
 mod encoding;
 mod enumeration;
 mod escaped_text;
@@ -41,6 +42,7 @@ pub(crate) mod evaluate;
 mod exponential;
 mod float;
 mod format_text;
+mod fuzzy_match;
 mod hash;
 mod headline_options;
 mod immutability;
@@ -66,6 +68,7 @@ mod json_record;
 mod kept_regexes;
 mod large_object;
 mod lsn;
+mod metaphone;
 mod money;
 mod network;
 mod normal_form;
@@ -109,6 +112,7 @@ mod setting;
 mod size;
 mod size_of;
 pub mod sort_key;
+mod soundex;
 mod standard_types;
 mod statistics;
 mod string;
@@ -280,7 +284,11 @@ static TABLES: &[&[FunctionDef]] = &[
 ];
 
 /// Those that PostgreSQL has of extensions whose functions have names that a user may well have given.
-static OF_EXTENSIONS: &[&[FunctionDef]] = &[text_dictionary::UNACCENT_FUNCTIONS, trigram::FUNCTIONS];
+static OF_EXTENSIONS: &[&[FunctionDef]] = &[
+    fuzzy_match::FUNCTIONS,
+    text_dictionary::UNACCENT_FUNCTIONS,
+    trigram::FUNCTIONS,
+];
 
 /// 54000 for a set too large to be made in memory.
 fn too_many_rows() -> crate::Error {

@@ -45,6 +45,12 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         types: &[SqlType::Citext],
     },
     KnownExtension {
+        name: "fuzzystrmatch",
+        version: "1.1",
+        comment: "determine similarities and distance between strings",
+        types: &[],
+    },
+    KnownExtension {
         name: "pg_trgm",
         version: "1.6",
         comment: "text similarity measurement and index searching based on trigrams",
