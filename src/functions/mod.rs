@@ -21,6 +21,7 @@ mod catalog_array;
 mod citext;
 mod column_cast;
 pub mod compare;
+mod counted_statements;
 mod datetime;
 mod datetime_field;
 mod datetime_format;
@@ -285,6 +286,7 @@ static TABLES: &[&[FunctionDef]] = &[
 
 /// Those that PostgreSQL has of extensions whose functions have names that a user may well have given.
 static OF_EXTENSIONS: &[&[FunctionDef]] = &[
+    counted_statements::FUNCTIONS,
     fuzzy_match::FUNCTIONS,
     text_dictionary::UNACCENT_FUNCTIONS,
     trigram::FUNCTIONS,

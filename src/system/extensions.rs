@@ -51,6 +51,12 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         types: &[],
     },
     KnownExtension {
+        name: "pg_stat_statements",
+        version: "1.10",
+        comment: "track planning and execution statistics of all SQL statements executed",
+        types: &[],
+    },
+    KnownExtension {
         name: "pg_trgm",
         version: "1.6",
         comment: "text similarity measurement and index searching based on trigrams",
