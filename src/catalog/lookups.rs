@@ -29,6 +29,10 @@ enum Lookup {
         name: String,
         is_there: bool,
     },
+    Extension {
+        name: String,
+        schema: Option<String>,
+    },
     Type {
         schema: Option<String>,
         name: String,
@@ -75,6 +79,16 @@ impl Lookups {
             is_there,
         });
         is_there
+    }
+
+    /// The schema that an extension was made in. `None`: it was not.
+    pub fn schema_of_extension<'c>(&self, catalog: &'c Catalog, name: &str) -> Option<&'c str> {
+        let schema = catalog.extensions.get(name).map(|made| made.schema.as_str());
+        self.lock().insert(Lookup::Extension {
+            name: name.to_string(),
+            schema: schema.map(str::to_string),
+        });
+        schema
     }
 
     /// As [`UserTypes::find`](super::UserTypes::find).
@@ -172,6 +186,10 @@ impl Lookup {
                 search_path,
                 found,
             } => versions(&catalog.routines.find(schema.as_deref(), name, search_path)) == *found,
+            Lookup::Extension { name, schema } => {
+                let now = catalog.extensions.get(name).map(|made| &made.schema);
+                now == schema.as_ref()
+            }
             Lookup::Schema { name, is_there } => catalog.schemas.contains_key(name) == *is_there,
         }
     }

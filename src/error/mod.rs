@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 mod cursor;
+mod edit_distance;
 mod fault;
 mod nearest;
 mod raised_state;
@@ -12,8 +13,9 @@ pub mod utf8;
 mod wrapper;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};
+pub use edit_distance::{EditCosts, levenshtein};
 pub use fault::{DuplicateKind, Limit, StatementFault};
-pub use nearest::{levenshtein, nearest_name};
+pub use nearest::nearest_name;
 
 /// What every fallible function of the library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,5 +1,7 @@
 //! The nearest name to one that does not exist, for HINTs. Pure.
 
+use super::edit_distance::levenshtein;
+
 /// The candidate with the smallest edit distance to `name`, if it is near enough to be what was meant: at most half of
 /// the name's letters differ, three at most. The first of equals wins.
 pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -16,22 +18,6 @@ pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
 /// [`levenshtein`], upper and lower case taken as equal.
 fn edit_distance(left: &str, right: &str) -> usize {
     levenshtein(&left.to_lowercase(), &right.to_lowercase())
-}
-
-/// How many characters are to be put in, taken out or replaced to make the one text the other.
-pub fn levenshtein(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, left_char) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right_char) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(left_char != *right_char);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

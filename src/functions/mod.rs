@@ -3,6 +3,7 @@
 //! (`argument`, `output`), or functions of arrays. The binder picks a row by name and argument types, fixes the result type and calls `call`.
 //! Knows nothing of SQL text.
 
+mod accent;
 mod acl;
 mod argument;
 pub mod arithmetic;
@@ -20,6 +21,7 @@ mod catalog_array;
 mod citext;
 mod column_cast;
 pub mod compare;
+mod counted_statements;
 mod datetime;
 mod datetime_field;
 mod datetime_format;
@@ -33,6 +35,7 @@ mod datetime_values;
 mod definition;
 mod digest;
 mod domain;
+mod double_metaphone;
 mod encoding;
 mod enumeration;
 mod escaped_text;
@@ -40,6 +43,7 @@ pub(crate) mod evaluate;
 mod exponential;
 mod float;
 mod format_text;
+mod fuzzy_match;
 mod hash;
 mod headline_options;
 mod immutability;
@@ -65,6 +69,7 @@ mod json_record;
 mod kept_regexes;
 mod large_object;
 mod lsn;
+mod metaphone;
 mod money;
 mod network;
 mod normal_form;
@@ -108,12 +113,14 @@ mod setting;
 mod size;
 mod size_of;
 pub mod sort_key;
+mod soundex;
 mod standard_types;
 mod statistics;
 mod string;
 mod system;
 mod table_size;
 mod text_configuration;
+mod text_dictionary;
 mod text_encoding;
 mod text_headline;
 mod text_parser;
@@ -173,12 +180,19 @@ fn null(batch: &Batch) -> crate::Result<ArrayRef> {
 
 /// Every function there is.
 pub fn every_function() -> impl Iterator<Item = &'static FunctionDef> {
-    TABLES.iter().flat_map(|table| table.iter())
+    let tables = TABLES.iter().chain(OF_EXTENSIONS);
+    tables.flat_map(|table| table.iter())
 }
 
 /// Every function of this name.
 pub fn functions_named(name: &str) -> impl Iterator<Item = &'static FunctionDef> {
     every_function().filter(move |row| row.name == name)
+}
+
+/// Whether an extension brings functions of this name. One that a user made goes before those of the same arguments.
+pub fn is_of_extension(name: &str) -> bool {
+    let mut functions = OF_EXTENSIONS.iter().flat_map(|table| table.iter());
+    functions.any(|row| row.name == name)
 }
 
 /// Whether there are functions of this name, all of them bounded.
@@ -254,6 +268,7 @@ static TABLES: &[&[FunctionDef]] = &[
     statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    text_dictionary::FUNCTIONS,
     text_headline::FUNCTIONS,
     json_headline::OF_JSON,
     json_headline::OF_JSONB,
@@ -263,11 +278,18 @@ static TABLES: &[&[FunctionDef]] = &[
     large_object::FUNCTIONS,
     lsn::FUNCTIONS,
     trigonometry::FUNCTIONS,
-    trigram::FUNCTIONS,
     uuid::FUNCTIONS,
     waits::FUNCTIONS,
     waits::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
+];
+
+/// Those that PostgreSQL has of extensions whose functions have names that a user may well have given.
+static OF_EXTENSIONS: &[&[FunctionDef]] = &[
+    counted_statements::FUNCTIONS,
+    fuzzy_match::FUNCTIONS,
+    text_dictionary::UNACCENT_FUNCTIONS,
+    trigram::FUNCTIONS,
 ];
 
 /// 54000 for a set too large to be made in memory.

@@ -3,7 +3,7 @@
 
 use arrow::array::ArrayRef;
 
-use super::text_configuration::{Configuration, Dictionary, Words, stemmer};
+use super::text_configuration::{Configuration, Words};
 use super::text_parser::{KINDS, tokens};
 use super::{Batch, FunctionDef, T};
 use crate::system::Notice;
@@ -18,7 +18,6 @@ use crate::{Error, Result};
 const V: T = T::TsVector;
 const Q: T = T::TsQuery;
 const C: T = T::Catalog(CatalogType::Regconfig);
-const D: T = T::Catalog(CatalogType::Regdictionary);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("to_tsvector", &[C, T::Text], V, |b| {
@@ -86,13 +85,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("get_current_ts_config", &[], C, |b, catalog| {
         let name = current(catalog)?.name();
         b.map0(|| name)
-    }),
-    FunctionDef::new("ts_lexize", &[D, T::Text], T::TextArray, |b| {
-        let stemmer = stemmer();
-        b.map2(|name: &str, token: &str| {
-            let word = Dictionary::named(name)?.word(token, &stemmer);
-            Ok::<_, Error>(word.into_iter().collect::<Vec<String>>())
-        })
     }),
     // The columns of ts_parse and of ts_token_type.
     FunctionDef::new("ts_parse_kinds", &[T::Text, T::Text], T::Int4, |b| {

@@ -17,6 +17,7 @@ use crate::logical::stored_table::{table_source, whole_table_source};
 use crate::operators::catalog_table;
 use crate::parse::text_place;
 use crate::system::pg_catalog;
+use crate::system::statement_statistics::PG_STAT_STATEMENTS;
 use crate::tree::{Column, Expr, Plan, RelationAlias, TableSource, TreeNode};
 use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
@@ -228,7 +229,16 @@ impl Binder<'_> {
         name: &str,
         alias: Option<&ast::TableAlias>,
     ) -> Result<Option<FromItem>> {
-        let schema_name = schema.unwrap_or("pg_catalog");
+        let mut schema_name = schema.unwrap_or("pg_catalog");
+        if matches!(name, PG_STAT_STATEMENTS | "pg_stat_statements_info") {
+            // They are there when the extension is, and are asked for in the schema that it was made in.
+            let Some(made_in) = self.ctx.schema_of_extension(PG_STAT_STATEMENTS) else {
+                return Ok(None);
+            };
+            if made_in == schema_name {
+                schema_name = "pg_catalog";
+            }
+        }
         let known_as = called(alias, name);
         let Some(source) = catalog_table::source(schema_name, name, &known_as) else {
             return Ok(None);

@@ -148,12 +148,12 @@ impl Binder<'_> {
         let types: Vec<SqlType> = call.bound.iter().map(|bound| bound.ty.clone()).collect();
         let candidates = candidates(self.ctx, name, routines, call, &types, may_be_built_in)?;
         let mut best = choose(candidates, &types);
-        if best.len() > 1
-            && best
-                .iter()
-                .any(|(candidate, _)| matches!(candidate, Candidate::BuiltIn))
-        {
-            return Ok(None);
+        let is_built_in = |candidate: &Candidate| matches!(candidate, Candidate::BuiltIn);
+        if best.len() > 1 && best.iter().any(|(candidate, _)| is_built_in(candidate)) {
+            if !functions::is_of_extension(name) {
+                return Ok(None);
+            }
+            best.retain(|(candidate, _)| !is_built_in(candidate));
         }
         // One without defaults is nearer, and one that takes values as they are rather than as a domain's.
         for is_farther in [Candidate::uses_default, Candidate::takes_domains] {

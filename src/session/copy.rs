@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::time::Instant;
 
+use super::counted_run::CountedRun;
 use super::{RowStream, Session};
 use crate::copy::RowEncoder;
 use crate::sql::CopyIn;
@@ -20,6 +21,8 @@ pub struct CopyFrom {
     pub(super) txn: Option<Arc<Transaction>>,
     deadline: Option<Instant>,
     _memory: Arc<StatementMemory>,
+    /// Is counted when it is done.
+    pub(super) counted: Option<Box<CountedRun>>,
 }
 
 /// A COPY TO the client: rows, and what makes data of them. Then `Session::complete`.
@@ -40,6 +43,7 @@ impl CopyFrom {
             txn: None,
             deadline,
             _memory: memory,
+            counted: None,
         }
     }
 
@@ -106,7 +110,9 @@ impl Session {
         }
         self.apply_requested_settings()?;
         self.end_statement();
-        Ok(format!("COPY {}", copied.rows))
+        let tag = format!("COPY {}", copied.rows);
+        self.count(copy.counted, &tag);
+        Ok(tag)
     }
 
     /// The COPY comes to nothing, because it has failed or the client does not go on with it; answers the error to report.

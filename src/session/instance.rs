@@ -11,6 +11,7 @@ use crate::catalog::{
 };
 use crate::sql::ddl::{build_unattended, drop_temporary, make_missing_sequences, shorten_long_names};
 use crate::store::Store;
+use crate::system::statement_statistics::PG_STAT_STATEMENTS;
 use crate::system::{IndexBuilds, LiveSessions, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
 use crate::txn::{DatabaseStore, Transaction, TransactionNumbers, TransactionOptions};
@@ -316,6 +317,8 @@ impl Instance {
         let as_of = txn.number();
         let is_newer = |shared: &Shared| shared.catalog.version != catalog.version && shared.as_of < as_of;
         if shared.as_ref().is_none_or(is_newer) {
+            let counts = catalog.extensions.contains_key(PG_STAT_STATEMENTS);
+            self.state.statements.switch(counts);
             let catalog = catalog.clone();
             *shared = Some(Shared { as_of, catalog });
         }

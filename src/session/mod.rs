@@ -8,6 +8,7 @@
 mod code_run;
 mod command;
 mod copy;
+mod counted_run;
 mod cursors;
 mod databases;
 mod execute;

@@ -9,6 +9,7 @@ use futures::StreamExt;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use super::counted_run::CountedRun;
 use super::{Interrupt, PreparedStatement};
 use crate::parse::command::Movement;
 use crate::scan::{OutputColumn, Rows, RowsStream};
@@ -43,6 +44,8 @@ pub struct RowStream {
     pub(super) cursor: Option<Box<Portal>>,
     /// The cursor's name.
     pub(super) cursor_name: String,
+    /// Is counted when it is done.
+    pub(super) counted: Option<Box<CountedRun>>,
 }
 
 /// Where rows come from.
@@ -134,6 +137,7 @@ impl RowStream {
             memory: None,
             cursor: None,
             cursor_name: String::new(),
+            counted: None,
         }
     }
 

@@ -69,7 +69,11 @@ impl Session {
         parameters: Parameters,
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
-        let ran = self.run_at_hand(statement, parameters, described).await;
+        let counted = self.begin_counted(statement, &parameters);
+        let mut ran = self.run_at_hand(statement, parameters, described).await;
+        if counted.is_some() {
+            self.count_reply(counted, &mut ran);
+        }
         self.remember_refusal(&statement.parsed.text, &ran);
         if let Ok(Reply::Done { .. }) = ran {
             self.stop_clock();
@@ -182,6 +186,7 @@ impl Session {
     pub async fn complete(&mut self, mut rows: RowStream) -> Result<String> {
         let tag = rows.tag();
         self.stop_clock();
+        self.count(rows.counted.take(), &tag);
         if let Some(mut portal) = rows.cursor.take() {
             let name = std::mem::take(&mut rows.cursor_name);
             portal.state = super::PortalState::Streaming(rows);

@@ -1,6 +1,6 @@
 //! `Statement`: one statement as it was read, with what is known of running it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sqlparser::ast;
 
@@ -11,7 +11,7 @@ use crate::parse::command::Command;
 use crate::parse::copy::CopySubject;
 use crate::parse::kind::is_select_into;
 use crate::parse::with_write::has_writes;
-use crate::parse::{self, ParsedStatement};
+use crate::parse::{self, NormalizedText, ParsedStatement, TextConstants};
 use crate::query::QueryPlan;
 use crate::store::MemoryAccount;
 use crate::system::StatementContext;
@@ -28,6 +28,18 @@ pub struct Statement {
     pub(super) kept: KeptPlan,
     /// What the tree of a long text takes of the server's memory.
     _held: Option<Arc<MemoryAccount>>,
+    /// Its text without constants, once that is asked for.
+    normalized: NormalizedOnce,
+}
+
+/// A clone, which may become another statement, starts without.
+#[derive(Debug, Default)]
+struct NormalizedOnce(OnceLock<NormalizedText>);
+
+impl Clone for NormalizedOnce {
+    fn clone(&self) -> NormalizedOnce {
+        NormalizedOnce::default()
+    }
 }
 
 /// The plan that a statement keeps. What it is tells which statements are alike.
@@ -56,6 +68,7 @@ impl Statement {
             kept: KeptPlan::of(&parsed.ast),
             parsed,
             _held: None,
+            normalized: NormalizedOnce::default(),
         }
     }
 
@@ -65,6 +78,28 @@ impl Statement {
             _held: Some(Arc::clone(account)),
             ..self
         }
+    }
+
+    /// Its text without constants; of what is no query, and writes no rows, with them. `has_parameters_for_constants`: parameters stand
+    /// for constants that its text had; it is so in all its runs.
+    pub fn normalized_text(&self, has_parameters_for_constants: bool) -> &NormalizedText {
+        let constants = match self.is_utility() {
+            true => TextConstants::Stay,
+            false if has_parameters_for_constants => TextConstants::GoLikeParameters,
+            false => TextConstants::Go,
+        };
+        let normalized = &self.normalized.0;
+        normalized.get_or_init(|| NormalizedText::of(&self.parsed.text, constants))
+    }
+
+    /// Whether it is no SELECT, INSERT, UPDATE, DELETE or MERGE.
+    pub fn is_utility(&self) -> bool {
+        use ast::Statement::{Delete, Insert, Merge, Query, Update};
+        self.parsed.command.is_some()
+            || !matches!(
+                self.parsed.ast,
+                Query(_) | Insert(_) | Update(_) | Delete(_) | Merge(_)
+            )
     }
 
     /// Where a query keeps its plan, if nothing is said of it each time and it runs nothing of users.

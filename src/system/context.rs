@@ -354,6 +354,11 @@ impl StatementContext {
         self.row_type(RelationName::in_schema(relation.schema(), relation.name()))
     }
 
+    /// The schema that an extension was made in, for a plan. `None`: it was not.
+    pub fn schema_of_extension(&self, name: &str) -> Option<&str> {
+        self.lookups.schema_of_extension(&self.catalog, name)
+    }
+
     /// Whether an extension was made in a schema.
     pub fn has_extension_in(&self, schema: &str) -> bool {
         let mut extensions = self.catalog.extensions.values();

@@ -45,6 +45,18 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         types: &[SqlType::Citext],
     },
     KnownExtension {
+        name: "fuzzystrmatch",
+        version: "1.1",
+        comment: "determine similarities and distance between strings",
+        types: &[],
+    },
+    KnownExtension {
+        name: "pg_stat_statements",
+        version: "1.10",
+        comment: "track planning and execution statistics of all SQL statements executed",
+        types: &[],
+    },
+    KnownExtension {
         name: "pg_trgm",
         version: "1.6",
         comment: "text similarity measurement and index searching based on trigrams",
@@ -54,6 +66,12 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         name: "pgcrypto",
         version: "1.3",
         comment: "cryptographic functions",
+        types: &[],
+    },
+    KnownExtension {
+        name: "unaccent",
+        version: "1.1",
+        comment: "text search dictionary that removes accents",
         types: &[],
     },
     KnownExtension {

@@ -42,6 +42,7 @@ pub(crate) mod settings;
 pub(crate) mod small_scans;
 mod spill;
 pub(crate) mod statement_memory;
+pub mod statement_statistics;
 mod transaction_control;
 
 pub use common_rows::CommonRows;

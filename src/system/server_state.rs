@@ -12,6 +12,7 @@ use super::live_sessions::{LiveSessions, SessionLimits};
 use super::refused_statements::RefusedStatements;
 use super::session_state::{SessionOwner, SessionState, TcpEnds};
 use super::small_scans::SmallScans;
+use super::statement_statistics::StatementStatistics;
 use crate::Result;
 use crate::store::LockTable;
 use crate::txn::heat::KeyHeat;
@@ -33,6 +34,8 @@ pub struct ServerState {
     pub heat: Arc<KeyHeat>,
     /// Statements that an index would serve.
     pub refused: RefusedStatements,
+    /// How statements ran.
+    pub statements: StatementStatistics,
     /// What the system catalogs say of the versions of the catalog that statements see.
     pub catalog_versions: KnownVersions,
     /// Those of all databases.
@@ -57,6 +60,7 @@ impl ServerState {
             expiry: ExpiryFigures::default(),
             heat: Arc::default(),
             refused: RefusedStatements::default(),
+            statements: StatementStatistics::default(),
             catalog_versions: KnownVersions::default(),
             sessions,
         }

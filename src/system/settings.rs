@@ -101,6 +101,12 @@ pub struct Settings {
     pub log_min_duration_ms: Option<u64>,
     /// log_statement.
     pub log_statement: LoggedStatements,
+    /// pg_stat_statements.track.
+    pub counts_statements: bool,
+    /// pg_stat_statements.track_utility.
+    pub counts_utility_statements: bool,
+    /// pg_stat_statements.max.
+    pub counted_statements_max: usize,
     /// idle_in_transaction_session_timeout in milliseconds; 0: none.
     pub idle_in_transaction_timeout_ms: u64,
     /// idle_session_timeout in milliseconds; 0: none.
@@ -492,6 +498,9 @@ impl Settings {
             parallel_workers_max: 0,
             statement_timeout_ms: 0,
             version_offset_max_ms: 0,
+            counts_statements: true,
+            counts_utility_statements: true,
+            counted_statements_max: 0,
             log_min_duration_ms: None,
             log_statement: LoggedStatements::None,
             idle_in_transaction_timeout_ms: 0,

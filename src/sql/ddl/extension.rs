@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, CatalogWriter, ExtensionDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, Raised, StatementFault};
 use crate::parse::definition::TypeChange;
 use crate::parse::routine::NewExtension;
+use crate::system::statement_statistics::PG_STAT_STATEMENTS;
 use crate::system::{KNOWN_EXTENSIONS, PLPGSQL, StatementContext};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -30,11 +31,6 @@ const WAYS_OUT: &[(&str, &str)] = &[
     (
         "ltree",
         "Keep paths in a text column: LIKE 'a.b.%' is served by its key.",
-    ),
-    ("unaccent", "Store a form without accents in a column of its own."),
-    (
-        "pg_stat_statements",
-        "Set log_min_duration_statement, and read the server's log.",
     ),
     ("postgres_fdw", "Load the data with COPY."),
     ("dblink", "Load the data with COPY."),
@@ -83,6 +79,10 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewExtension) -> Result
         check_free(ctx, &name.0, &name.1)?;
         let array = SqlType::Array(Box::new(ty.clone()));
         put_new(ctx, (ty.oid(), array.oid()), name, TypeKind::Base(ty.clone()))?;
+    }
+    if new.name == PG_STAT_STATEMENTS {
+        // From now on; whether it stays so is told by the catalog that others see.
+        ctx.server.statements.switch(true);
     }
     let extension = ExtensionDef {
         oid: take_oid(ctx).await?,

@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
 
-use crate::types::{FormatSettings, PackedValue, SqlType, Value};
+use crate::types::{FormatSettings, Numeric, PackedValue, SqlType, Value};
 
 /// One value as PostgreSQL prints it; `None` is NULL. Timestamps and intervals are written as a count of microseconds.
 pub(crate) type Cell = Option<String>;
@@ -87,6 +87,21 @@ fn addresses(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
+/// The cells of a column of numerics.
+fn numerics(cells: &[Option<&str>]) -> ArrayRef {
+    let mut builder = BinaryBuilder::new();
+    for cell in cells {
+        let number = cell.and_then(|cell| Numeric::parse(cell).ok());
+        let bytes = number.map(|number| {
+            let mut bytes = Vec::new();
+            number.put_bytes(&mut bytes);
+            bytes
+        });
+        builder.append_option(bytes);
+    }
+    Arc::new(builder.finish())
+}
+
 /// The cells as an Arrow array. A cell that does not read as its type is NULL; the tests of the generated files show
 /// that there is none.
 fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
@@ -119,6 +134,7 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
             Arc::new(builder.finish())
         }
         DataType::Binary if SqlType::from_field(field).packed_kind().is_some() => addresses(field, cells),
+        DataType::Binary if matches!(SqlType::from_field(field), SqlType::Numeric(_)) => numerics(cells),
         DataType::Binary => {
             let mut builder = BinaryBuilder::new();
             for cell in cells {

@@ -35,6 +35,7 @@ mod routine_rows;
 mod sequence_rows;
 pub(crate) mod session_rows;
 pub(crate) mod shown_names;
+mod statement_rows;
 pub(crate) mod table_text;
 mod trigger_rows;
 pub(crate) mod trigger_text;
@@ -65,7 +66,7 @@ use crate::table::committed_row_counts;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 pub(crate) use index_rows::{BTREE, GIN};
-pub(crate) use role_rows::{is_role, role_oid};
+pub(crate) use role_rows::{is_role, role_oid, user_oid};
 
 /// The hidden column that says which relation a row is of, behind all others; not among the columns of `*`.
 pub const TABLE_OID: &str = "tableoid";

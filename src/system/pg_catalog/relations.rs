@@ -14,8 +14,8 @@ use super::object_class::{
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
 use super::role_rows::{self, DATABASE_OWNER_OID};
 use super::{
-    constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, trigger_rows, type_rows,
-    view_rows,
+    constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, statement_rows, trigger_rows,
+    type_rows, view_rows,
 };
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{
@@ -93,6 +93,12 @@ static STATEMENT_RELATIONS: &[Filled] = &[
     ("pg_locks", session_rows::LOCK, session_rows::locks),
     ("pg_stat_activity", session_rows::ACTIVITY, session_rows::activity),
     ("pg_stat_ssl", &[], session_rows::encryption),
+    (
+        "pg_stat_statements",
+        statement_rows::STATEMENT,
+        statement_rows::statements,
+    ),
+    ("pg_stat_statements_info", &[], statement_rows::information),
     (
         "pg_stat_database",
         session_rows::DATABASE_STATISTICS,

@@ -51,6 +51,9 @@ impl Settings {
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
         self.version_offset_max_ms = self.number("keyspan.version_offset_max") as i64;
         self.log_min_duration_ms = self.value("log_min_duration_statement").parse().ok();
+        self.counts_statements = self.value("pg_stat_statements.track") != "none";
+        self.counts_utility_statements = self.value("pg_stat_statements.track_utility") == "on";
+        self.counted_statements_max = self.number("pg_stat_statements.max");
         self.log_statement = LoggedStatements::named(self.value("log_statement"));
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;

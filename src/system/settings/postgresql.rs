@@ -165,6 +165,24 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     )
     .shaping_plans(),
     user(
+        "pg_stat_statements.track",
+        "top",
+        Enum(&["none", "top", "all"]),
+        "Which statements pg_stat_statements counts: none, or those of clients (all is the same as top).",
+    ),
+    user(
+        "pg_stat_statements.track_utility",
+        "on",
+        Bool,
+        "Whether it counts statements other than SELECT, INSERT, UPDATE, DELETE and MERGE, too.",
+    ),
+    server(
+        "pg_stat_statements.max",
+        "5000",
+        number(100, INT_MAX, Unit::None),
+        "How many statements it keeps; when there are more, those used least go.",
+    ),
+    user(
         "pg_trgm.similarity_threshold",
         "0.3",
         SettingKind::Real { min: 0, max: 1 },

@@ -14,7 +14,7 @@ mod vector_binary;
 mod vector_text;
 mod word_reader;
 
-pub(crate) use names::{configuration_name, dictionary_name};
+pub(crate) use names::{UNACCENT, configuration_name, dictionary_name};
 pub(crate) use query::{DISTANCE_MAX, Operand, QueryNode, TsQuery, out_of_distance};
 pub(super) use query_binary::read_binary as read_query;
 pub(crate) use query_text::{QueryStyle, parse_query, phrase_of};

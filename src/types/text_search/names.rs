@@ -7,9 +7,15 @@ pub(crate) fn configuration_name(name: &str) -> Result<&'static str> {
     known(name, &["simple", "english"], "text search configuration")
 }
 
+/// The dictionary of the extension of that name. It is there in whatever schema, as the extension's functions are.
+pub(crate) const UNACCENT: &str = "unaccent";
+
 /// A dictionary's name without its schema. Errors: 42704.
 pub(crate) fn dictionary_name(name: &str) -> Result<&'static str> {
-    known(name, &["simple", "english_stem"], "text search dictionary")
+    match name.rsplit_once('.').map_or(name, |(_, bare)| bare) {
+        UNACCENT => Ok(UNACCENT),
+        _ => known(name, &["simple", "english_stem"], "text search dictionary"),
+    }
 }
 
 fn known(name: &str, names: &[&'static str], kind: &str) -> Result<&'static str> {
@@ -20,7 +26,7 @@ fn known(name: &str, names: &[&'static str], kind: &str) -> Result<&'static str>
         message: format!("{kind} \"{name}\" does not exist"),
         detail: None,
         hint: Some(
-            "There are the configurations simple and english, and the dictionaries simple and english_stem.",
+            "There are the configurations simple and english, and the dictionaries simple, english_stem and unaccent.",
         ),
     })
 }
