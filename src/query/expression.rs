@@ -131,7 +131,7 @@ impl Binder<'_> {
             });
         }
         collation::check(collation)?;
-        Ok(bound)
+        Ok(bound.computed())
     }
 
     pub(super) fn identifier(&mut self, ident: &ast::Ident, place: Place<'_>) -> Result<Bound> {
@@ -401,10 +401,7 @@ impl Binder<'_> {
             U::Plus => match operand.ty {
                 SqlType::Unknown if operand.is_null_literal() => Ok(operand),
                 SqlType::Unknown => self.convert(operand, &SqlType::Float8, CastContext::Implicit),
-                _ if operand.ty.is_number() => Ok(Bound {
-                    origin: None,
-                    ..operand
-                }),
+                _ if operand.ty.is_number() => Ok(operand.computed()),
                 _ => Err(Error::UndefinedOperator {
                     signature: format!("+ {}", type_name(&operand.ty)),
                     ambiguous: false,

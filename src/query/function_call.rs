@@ -460,7 +460,7 @@ impl Binder<'_> {
             });
         };
         if items.is_empty() {
-            return Ok(last);
+            return Ok(last.computed());
         }
         let branches = items
             .into_iter()

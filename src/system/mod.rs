@@ -44,7 +44,7 @@ mod spill;
 pub(crate) mod statement_memory;
 mod transaction_control;
 
-pub use common_rows::CommonRows;
+pub use common_rows::{CommonColumn, CommonRows};
 pub use context::{Notice, Parameters, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
