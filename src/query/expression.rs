@@ -46,7 +46,7 @@ impl Binder<'_> {
             E::Interval(interval) => self.interval(interval, place),
             E::BinaryOp { left, op, right } => self.binary_operator(left, op, right, place),
             E::UnaryOp { op, expr } => self.unary_operator(*op, expr, place),
-            E::Cast { expr, data_type, .. } => self.cast(expr, data_type, place),
+            E::Cast { .. } => self.written_cast(expr, place),
             E::Collate { expr, collation } => self.collated(expr, collation, place),
             E::IsNull(_) | E::IsNotNull(_) => self.null_test(expr, place),
             E::IsTrue(_)

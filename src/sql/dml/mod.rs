@@ -48,6 +48,7 @@ mod set;
 mod settling;
 mod target;
 mod update;
+mod user_cast;
 mod values;
 mod version_time;
 mod view_checks;
