@@ -163,8 +163,10 @@ impl<'a> CatalogWriter<'a> {
         self.write_record(Keyspace::Routine { oid: routine.oid }, Some(value))
     }
 
-    /// Removes the record of a function that nothing calls.
+    /// Removes the record of a function that nothing calls, and the casts that are done by it.
     pub fn drop_routine(&self, routine: &RoutineDef) -> Result<()> {
+        let mut casts = self.catalog.casts.iter().filter(|cast| cast.calls(routine.oid));
+        casts.try_for_each(|cast| self.drop_cast(cast))?;
         self.drop_routine_name(routine)?;
         self.drop_record(Keyspace::Routine { oid: routine.oid }, routine.oid)
     }
@@ -225,7 +227,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Something new depends on the type, which must stay. One that this statement makes is known to nobody else.
-    fn rest_on_type(&self, oid: u32) -> Result<()> {
+    pub(super) fn rest_on_type(&self, oid: u32) -> Result<()> {
         if self.catalog.types.by_oid(oid).is_none() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::dynamic_column::{self, StoredColumns};
 use super::{
-    Catalog, Relation, TableDef, database, extension, record, role, routine_record, trash, type_record,
+    Catalog, Relation, TableDef, cast, database, extension, record, role, routine_record, trash, type_record,
 };
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
@@ -247,7 +247,7 @@ fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Reads databases, roles, schemas, types, functions, extensions, the trash and settings.
+/// Reads databases, roles, schemas, types, functions, casts, extensions, the trash and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_records(txn, vec![keyspace::schemas_range()]).await? {
@@ -263,6 +263,9 @@ async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     let routines = read_records(txn, vec![keyspace::routines_range()]).await?;
     let records = routines.iter().map(|(_, value)| value.as_slice());
     catalog.routines = routine_record::decode_all(records, &catalog.types, &catalog.routines)?;
+    let casts = read_records(txn, vec![keyspace::casts_range()]).await?;
+    let records = casts.iter().map(|(_, value)| value.as_slice());
+    catalog.casts = cast::decode_all(records, &catalog.types)?;
     catalog.extensions.clear();
     for (_, value) in read_records(txn, vec![keyspace::extensions_range()]).await? {
         let extension = extension::decode(&value)?;

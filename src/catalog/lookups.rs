@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Access, Catalog, Object, ObjectKind, RelationName, RoutineDef, TypeDef};
+use super::{Access, Casts, Catalog, Object, ObjectKind, RelationName, RoutineDef, TypeDef};
 use crate::Result;
 
 /// What has been asked so far. Whoever shares it adds to it.
@@ -43,6 +43,9 @@ enum Lookup {
         schema: Option<String>,
         name: String,
         search_path: Vec<String>,
+        found: Vec<(u32, u64)>,
+    },
+    Casts {
         found: Vec<(u32, u64)>,
     },
 }
@@ -136,6 +139,14 @@ impl Lookups {
         found
     }
 
+    /// All casts that users made.
+    pub fn casts<'c>(&self, catalog: &'c Catalog) -> &'c Casts {
+        self.lock().insert(Lookup::Casts {
+            found: cast_versions(&catalog.casts),
+        });
+        &catalog.casts
+    }
+
     /// What was answered so far.
     pub fn answers(&self) -> Answers {
         Answers(self.lock().iter().cloned().collect())
@@ -190,9 +201,14 @@ impl Lookup {
                 let now = catalog.extensions.get(name).map(|made| &made.schema);
                 now == schema.as_ref()
             }
+            Lookup::Casts { found } => cast_versions(&catalog.casts) == *found,
             Lookup::Schema { name, is_there } => catalog.schemas.contains_key(name) == *is_there,
         }
     }
+}
+
+fn cast_versions(casts: &Casts) -> Vec<(u32, u64)> {
+    casts.iter().map(|cast| (cast.oid, cast.version)).collect()
 }
 
 fn versions(found: &[Arc<RoutineDef>]) -> Vec<(u32, u64)> {

@@ -22,6 +22,7 @@
 //! | `TypeName { schema, name }` | the oid (u32 BE) of the type that has the name |
 //! | `Routine { oid }` | a record of a function or procedure |
 //! | `RoutineName { schema, signature }` | the oid (u32 BE) of the function that has this name with these types of arguments |
+//! | `Cast { source, target }` | a record of a cast ([`cast`]) |
 //! | `Extension { name }` | a record of an extension |
 //! | `Regions { oid }` | a record of where a table is split into regions |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
@@ -29,7 +30,7 @@
 //! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'C', 'D', 'F', 'O', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`;
+//! A record is `[format u8 = 1][kind u8: 'C', 'D', 'F', 'K', 'O', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`;
 //! one of another database than the first has format 2, and the database's oid (u32 BE) before the JSON.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
@@ -63,6 +64,7 @@
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
 mod access;
+pub(crate) mod cast;
 mod change;
 mod change_log;
 pub mod check;
@@ -132,6 +134,7 @@ use std::sync::Arc;
 use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
+pub use cast::{CastApplies, CastDef, CastMethod, Casts};
 pub use change::CatalogWriter;
 use change_log::ChangeLogCache;
 pub use check_constraint::CheckConstraint;
@@ -216,6 +219,8 @@ pub struct Catalog {
     pub types: UserTypes,
     /// The functions and procedures that users made.
     pub routines: Routines,
+    /// The casts that users made.
+    pub casts: Casts,
     /// The extensions that are there, but for plpgsql, which always is.
     pub extensions: BTreeMap<String, ExtensionDef>,
     /// Tables in the trash, by the ids of their keys: the later they came, the greater.
@@ -382,6 +387,7 @@ impl Catalog {
             relations: Relations::default(),
             types: UserTypes::default(),
             routines: Routines::default(),
+            casts: Casts::default(),
             extensions: BTreeMap::new(),
             trash: BTreeMap::new(),
             altered: BTreeMap::new(),

@@ -1,12 +1,12 @@
-//! `CatalogWriter`, where it changes what is no object of a schema: databases, roles, schemas, extensions, and the settings that sessions begin
+//! `CatalogWriter`, where it changes what is no object of a schema: databases, roles, schemas, casts, extensions, and the settings that sessions begin
 //! with.
 
 use super::{
-    CatalogWriter, DatabaseDef, ExtensionDef, RoleDef, SchemaDef, SettingOverrides, database, extension,
-    record, role,
+    CastDef, CastMethod, CatalogWriter, DatabaseDef, ExtensionDef, RoleDef, SchemaDef, SettingOverrides,
+    cast, database, extension, record, role,
 };
 use crate::Result;
-use crate::codec::keyspace::Keyspace;
+use crate::codec::keyspace::{CastKey, Keyspace};
 use crate::store::{LockMode, Write};
 
 impl CatalogWriter<'_> {
@@ -39,6 +39,31 @@ impl CatalogWriter<'_> {
             false => Some(record::encode_settings(settings, self.shared_stamp())?),
         };
         self.write_record(Keyspace::Settings { of: &of }, value)
+    }
+
+    /// Writes a cast's record, new or changed.
+    pub fn put_cast(&self, cast: &CastDef) -> Result<()> {
+        for oid in cast.types_used() {
+            self.rest_on_type(oid)?;
+        }
+        if let CastMethod::Function(oid) = cast.method {
+            self.rest_on_object(oid)?;
+        }
+        let value = cast::encode(cast, self.stamp())?;
+        self.write_record(self.cast_key(cast), Some(value))
+    }
+
+    /// Removes a cast's record.
+    pub fn drop_cast(&self, cast: &CastDef) -> Result<()> {
+        self.write_record(self.cast_key(cast), None)
+    }
+
+    fn cast_key(&self, cast: &CastDef) -> Keyspace<'static> {
+        Keyspace::Cast(CastKey {
+            database: self.txn().database(),
+            source: cast.source.oid(),
+            target: cast.target.oid(),
+        })
     }
 
     /// Writes an extension's record.

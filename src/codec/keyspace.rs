@@ -4,8 +4,10 @@
 //! `[table u32 BE][index u16 BE]…`: table ids from 1 up are relations (index 0 is the primary key). Table 0 is the
 //! system: there the kind stands in the place of the index. The picture is in the docs of [`crate::codec`].
 
+mod cast_key;
 mod ranges;
 
+pub use cast_key::CastKey;
 pub use ranges::*;
 
 use crate::{Error, Result};
@@ -59,6 +61,7 @@ const DROPPED_DATABASE: u16 = 30;
 const LARGE_OBJECT_OF: u16 = 31;
 const LARGE_OBJECT_PAGE_OF: u16 = 32;
 const ROLE: u16 = 33;
+const CAST: u16 = 34;
 const KEYS_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
@@ -186,6 +189,8 @@ pub enum Keyspace<'a> {
         /// The name and the types, as `catalog::routine` writes them.
         signature: &'a str,
     },
+    /// A cast that a user made, by the oids of its types.
+    Cast(CastKey),
     /// An extension.
     Extension {
         /// The database that it was made in.
@@ -293,6 +298,7 @@ impl<'a> Keyspace<'a> {
             Keyspace::Routine { oid } => system_key(ROUTINE, &[&oid.to_be_bytes()]),
             Keyspace::RoutineName { schema, signature } => key_in(ROUTINE_NAME, *schema, signature),
             Keyspace::Extension { database, name } => name_key(EXTENSION, *database, &[name.as_bytes()]),
+            Keyspace::Cast(cast) => system_key(CAST, &[&cast.encode()]),
             Keyspace::Trash { id } => system_key(TRASH, &[&id.to_be_bytes()]),
             Keyspace::AdvisoryLock(AdvisoryKey {
                 database,
@@ -361,6 +367,7 @@ impl<'a> Keyspace<'a> {
                 let name = std::str::from_utf8(name).ok()?;
                 Some(Keyspace::Extension { database, name })
             }),
+            (CAST, 12) => CastKey::decode(rest).map(Keyspace::Cast),
             (KEYS_LOCK, 4) => id().map(|oid| Keyspace::KeysLock { oid }),
             (ADVISORY_LOCK, 14) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
@@ -607,6 +614,11 @@ mod tests {
                 schema: FIRST_PUBLIC,
                 signature: "f(integer)",
             },
+            Keyspace::Cast(CastKey {
+                database: 5,
+                source: 1043,
+                target: 16_390,
+            }),
             Keyspace::Extension {
                 database: 5,
                 name: "pgcrypto",

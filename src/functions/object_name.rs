@@ -17,7 +17,7 @@ use crate::system::catalog_version::objects::{
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TRIGGER_CLASS, TYPE_CLASS,
+    CAST_CLASS, CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TRIGGER_CLASS, TYPE_CLASS,
 };
 use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::system::pg_catalog::trigger_text::trigger_of;
@@ -532,6 +532,11 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
             .find(|made| i64::from(made.oid) == object)
     {
         return made.comment.clone();
+    }
+    if class.is_none_or(|class| class == CAST_CLASS)
+        && let Some(cast) = statement.catalog.casts.by_oid(object)
+    {
+        return cast.comment.clone();
     }
     if class.is_none_or(|class| class == TRIGGER_CLASS)
         && let Some((_, trigger)) = trigger_of(objects, object)

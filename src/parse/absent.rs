@@ -34,7 +34,7 @@ const ABSENT: &[(&[&str], &str)] = &[
         &[
             "COMMENT",
             "ON",
-            "RULE/AGGREGATE/OPERATOR/CAST/TRANSFORM/COLLATION/CONVERSION/POLICY/STATISTICS",
+            "RULE/AGGREGATE/OPERATOR/TRANSFORM/COLLATION/CONVERSION/POLICY/STATISTICS",
         ],
         "Leave it out: there is no such object.",
     ),
@@ -67,7 +67,7 @@ const ABSENT: &[(&[&str], &str)] = &[
         "Make a function of an array, and call it with array_agg(…).",
     ),
     (
-        &[DEFINE, "OPERATOR/CAST/TRANSFORM"],
+        &[DEFINE, "OPERATOR/TRANSFORM"],
         "Make a function, and call it by its name.",
     ),
     (

@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{ColumnDef, DataType, Expr, ForValues, IndexColumn, ObjectName};
 
+use super::cast::CastDefinition;
 use super::database::DatabaseDefinition;
 use super::grant::Grant;
 use super::role::RoleDefinition;
@@ -76,6 +77,8 @@ pub enum Definition {
     LargeObject { oid: u32, change: LargeObjectChange },
     /// Of functions, procedures and extensions.
     Routine(RoutineDefinition),
+    /// Of casts.
+    Cast(CastDefinition),
     /// GRANT, REVOKE, ALTER DEFAULT PRIVILEGES.
     Grant(Grant),
     /// UNDROP TABLE, PURGE.
@@ -116,6 +119,7 @@ impl Definition {
             Definition::Database(definition) => definition.tag(),
             Definition::Role(definition) => definition.tag(),
             Definition::Routine(definition) => definition.tag(),
+            Definition::Cast(definition) => definition.tag(),
             Definition::Grant(grant) => grant.tag(),
             Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",
             Definition::Trash(TrashStatement::Purge { table: Some(_) }) => "PURGE TABLE",

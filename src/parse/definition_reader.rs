@@ -3,6 +3,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::cast_reader::is_cast_definition;
 use super::command::Command;
 use super::database_reader::is_database_definition;
 use super::definition::{Definition, IndexChange, IndexState, StorageChange};
@@ -18,10 +19,9 @@ use super::type_reader::is_type_definition;
 use crate::{Error, Result};
 
 /// The first words of what every database has, and of which nothing here is one's own.
-const SYSTEM_OBJECTS: [&str; 9] = [
+const SYSTEM_OBJECTS: [&str; 8] = [
     "ACCESS",
     "AGGREGATE",
-    "CAST",
     "COLLATION",
     "CONVERSION",
     "LANGUAGE",
@@ -36,6 +36,7 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     if is_type_definition(tokens)
         || is_routine_definition(tokens)
         || is_extension_definition(tokens)
+        || is_cast_definition(tokens)
         || is_database_definition(tokens)
         || is_role_definition(tokens)
         || is_large_object_definition(tokens)
@@ -61,6 +62,8 @@ impl TokenReader<'_> {
             self.database_definition().map(Definition::Database)
         } else if is_role_definition(&self.tokens) {
             self.role_definition().map(Definition::Role)
+        } else if is_cast_definition(&self.tokens) {
+            self.cast_definition().map(Definition::Cast)
         } else if self.word("EXTENSION") {
             self.create_extension().map(Definition::Routine)
         } else if self.word("TYPE") {
@@ -87,6 +90,10 @@ impl TokenReader<'_> {
             let dropped = self.role_definition();
             return dropped.map(|dropped| Command::Define(Definition::Role(dropped)));
         }
+        if is_cast_definition(&self.tokens) {
+            let dropped = self.cast_definition();
+            return dropped.map(|dropped| Command::Define(Definition::Cast(dropped)));
+        }
         if self.word("EXTENSION") {
             let dropped = self.drop_extensions();
             return dropped.map(|dropped| Command::Define(Definition::Routine(dropped)));
@@ -110,6 +117,8 @@ impl TokenReader<'_> {
             self.database_definition().map(Definition::Database)
         } else if is_role_definition(&self.tokens) {
             self.role_definition().map(Definition::Role)
+        } else if is_cast_definition(&self.tokens) {
+            self.cast_definition().map(Definition::Cast)
         } else if of_routine || of_extension {
             self.of_routine_or_extension(of_routine).map(Definition::Routine)
         } else if self.word("TYPE") {

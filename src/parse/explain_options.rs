@@ -10,7 +10,7 @@ use crate::{Error, Result};
 pub(crate) struct Options {
     /// Run it, and show what was counted.
     pub(crate) analyze: bool,
-    pub(crate) json: bool,
+    pub(crate) format: Format,
     /// Show the time of each node.
     pub(crate) timing: bool,
     /// Show what the statement is bound to, and how that is run.
@@ -19,6 +19,15 @@ pub(crate) struct Options {
     pub(crate) instead: Option<Instead>,
     /// Show the time of planning and running; `None`: with ANALYZE.
     summary: Option<bool>,
+}
+
+/// How the plan is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Yaml,
+    Xml,
 }
 
 /// What EXPLAIN shows that is no plan.
@@ -30,12 +39,35 @@ pub(crate) enum Instead {
     BoundTree,
 }
 
+impl Format {
+    /// Errors: 42601 without a value, 22023 for another.
+    fn of(argument: Option<&ast::Expr>) -> Result<Format> {
+        let argument = argument.ok_or_else(|| syntax("format requires a parameter".to_string()))?;
+        let word = match argument {
+            ast::Expr::Identifier(word) if word.quote_style.is_none() => word.value.to_lowercase(),
+            ast::Expr::Identifier(word) => word.value.clone(),
+            ast::Expr::Value(value) => value.value.clone().into_string().unwrap_or_default(),
+            other => other.to_string(),
+        };
+        match word.as_str() {
+            "text" => Ok(Format::Text),
+            "json" => Ok(Format::Json),
+            "yaml" => Ok(Format::Yaml),
+            "xml" => Ok(Format::Xml),
+            _ => Err(Error::InvalidParameter {
+                message: format!("unrecognized value for EXPLAIN option \"format\": \"{word}\""),
+                hint: Some("FORMAT is TEXT, JSON, YAML or XML.".to_string()),
+            }),
+        }
+    }
+}
+
 impl Options {
-    /// Errors: 42601 for an unknown option, 22023 for one that needs ANALYZE, 0A000 for formats.
+    /// Errors: 42601 for an unknown option, 22023 for one that needs ANALYZE and for formats.
     pub(crate) fn of(statement: &ast::Statement) -> Result<Options> {
         let mut options = Options {
             analyze: false,
-            json: false,
+            format: Format::Text,
             timing: true,
             verbose: false,
             instead: None,
@@ -72,24 +104,15 @@ impl Options {
 
     /// `needs_analyze`: set to the name of an option that is nothing without ANALYZE.
     fn read(&mut self, option: &UtilityOption, needs_analyze: &mut Option<&'static str>) -> Result<()> {
+        let name = option.name.value.to_lowercase();
+        if name == "format" {
+            self.format = Format::of(option.arg.as_ref())?;
+            return Ok(());
+        }
         let argument = option
             .arg
             .as_ref()
             .map(|arg| arg.to_string().trim_matches('\'').to_lowercase());
-        let name = option.name.value.to_lowercase();
-        if name == "format" {
-            return match argument.as_deref() {
-                Some("json") => {
-                    self.json = true;
-                    Ok(())
-                }
-                Some("text") => {
-                    self.json = false;
-                    Ok(())
-                }
-                other => Err(unsupported_format(other.unwrap_or_default())),
-            };
-        }
         let on = match argument.as_deref() {
             None | Some("true" | "on" | "1") => true,
             Some("false" | "off" | "0") => false,
@@ -119,11 +142,4 @@ fn syntax(message: String) -> Error {
         message,
         hint: None,
     }
-}
-
-fn unsupported_format(format: &str) -> Error {
-    Error::unsupported(
-        format!("EXPLAIN format {}", format.to_uppercase()),
-        Some("FORMAT is TEXT or JSON."),
-    )
 }

@@ -12,13 +12,13 @@ pub(super) struct Bound {
     pub(super) expr: Expr,
     /// Its type.
     pub(super) ty: SqlType,
-    /// The table column it is, unchanged: the table's oid and the attribute number ([`UNWRITTEN`]: one that the table does not have
-    /// yet).
+    /// The column of a relation that it is, unchanged: the oid of the table or view and the attribute number (0: its whole row;
+    /// [`UNWRITTEN`]: a column that the table does not have yet).
     pub(super) origin: Option<(u32, i16)>,
 }
 
 /// The attribute number of a column that nobody has written yet.
-const UNWRITTEN: i16 = 0;
+const UNWRITTEN: i16 = i16::MIN;
 
 /// Whether a column comes from one that its table has.
 pub(super) fn is_stored((_, attribute): &(u32, i16)) -> bool {
@@ -33,6 +33,10 @@ impl Bound {
             ty,
             origin: None,
         }
+    }
+    /// The same value as one that is computed: no column of a relation.
+    pub(super) fn computed(self) -> Bound {
+        Bound { origin: None, ..self }
     }
     /// A constant.
     pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {

@@ -392,7 +392,7 @@ impl Binder<'_> {
 
     /// The expression as one of `target`, where an operand or argument of that type is needed.
     pub(super) fn coerce(&mut self, bound: Bound, target: &SqlType) -> Result<Bound> {
-        if !implicit(&bound.ty, target) {
+        if !self.converts(&bound.ty, target) {
             return Err(Error::DatatypeMismatch {
                 message: format!(
                     "cannot convert type {} to {}",
@@ -408,6 +408,19 @@ impl Binder<'_> {
     /// Converts where the cast is known to exist, or an explicit one was written. Errors: 42846, and those of reading a
     /// literal.
     pub(super) fn convert(&mut self, bound: Bound, target: &SqlType, context: CastContext) -> Result<Bound> {
+        match self.user_cast(&bound.ty, target, context) {
+            Some(cast) => self.by_user_cast(bound, target, &cast, context),
+            None => self.convert_built_in(bound, target, context),
+        }
+    }
+
+    /// The same, where no user's cast is meant.
+    pub(super) fn convert_built_in(
+        &mut self,
+        bound: Bound,
+        target: &SqlType,
+        context: CastContext,
+    ) -> Result<Bound> {
         let is_row = *target == SqlType::Catalog(CatalogType::Record) && bound.ty.record_type().is_some();
         if bound.ty == *target || is_row {
             return Ok(bound);
@@ -440,7 +453,7 @@ impl Binder<'_> {
         }
         if bound.ty.output_type() != bound.ty && is_text(target) {
             let names = self.object_names(bound)?;
-            return self.convert(names, target, context);
+            return self.convert_built_in(names, target, context);
         }
         let (from_arrow, to_arrow) = (bound.ty.arrow_type(), target.arrow_type());
         let keeps_values = cast::is_widening(&bound.ty, target);

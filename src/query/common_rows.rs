@@ -28,11 +28,11 @@ impl Binder<'_> {
         let reference = RelationAlias::bare(self.unique_name(name));
         let source = RowsSource::of_part(rows.schema(), place);
         let plan = Plan::scan(reference.clone(), Arc::new(source));
-        let columns = columns.iter().enumerate().map(|(at, (name, ty))| QueryColumn {
-            name: name.clone(),
+        let columns = columns.iter().enumerate().map(|(at, column)| QueryColumn {
+            name: column.name.clone(),
             column: Column::new(Some(reference.clone()), CommonRows::field_name(at)),
-            ty: ty.clone(),
-            origin: None,
+            ty: column.ty.clone(),
+            origin: column.origin,
             constant: false,
         });
         let columns = columns.collect();

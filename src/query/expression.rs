@@ -46,7 +46,7 @@ impl Binder<'_> {
             E::Interval(interval) => self.interval(interval, place),
             E::BinaryOp { left, op, right } => self.binary_operator(left, op, right, place),
             E::UnaryOp { op, expr } => self.unary_operator(*op, expr, place),
-            E::Cast { expr, data_type, .. } => self.cast(expr, data_type, place),
+            E::Cast { .. } => self.written_cast(expr, place),
             E::Collate { expr, collation } => self.collated(expr, collation, place),
             E::IsNull(_) | E::IsNotNull(_) => self.null_test(expr, place),
             E::IsTrue(_)
@@ -131,7 +131,7 @@ impl Binder<'_> {
             });
         }
         collation::check(collation)?;
-        Ok(bound)
+        Ok(bound.computed())
     }
 
     pub(super) fn identifier(&mut self, ident: &ast::Ident, place: Place<'_>) -> Result<Bound> {
@@ -401,10 +401,7 @@ impl Binder<'_> {
             U::Plus => match operand.ty {
                 SqlType::Unknown if operand.is_null_literal() => Ok(operand),
                 SqlType::Unknown => self.convert(operand, &SqlType::Float8, CastContext::Implicit),
-                _ if operand.ty.is_number() => Ok(Bound {
-                    origin: None,
-                    ..operand
-                }),
+                _ if operand.ty.is_number() => Ok(operand.computed()),
                 _ => Err(Error::UndefinedOperator {
                     signature: format!("+ {}", type_name(&operand.ty)),
                     ambiguous: false,

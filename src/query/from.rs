@@ -250,7 +250,12 @@ impl Binder<'_> {
             .iter()
             .map(|field| (field.name().clone(), SqlType::from_field(field)))
             .collect();
-        let columns = types.into_iter().map(|(name, ty)| (name, ty, None)).collect();
+        let oid = pg_catalog::table_oid(schema_name, name).and_then(|oid| u32::try_from(oid).ok());
+        let columns = types.into_iter().zip(1..).map(|((name, ty), attribute)| {
+            let origin = oid.filter(|oid| *oid != 0).map(|oid| (oid, attribute));
+            (name, ty, origin)
+        });
+        let columns = columns.collect();
         let schema = alias.is_none().then(|| schema_name.to_string());
         self.scan(source, schema, name, columns, Vec::new(), alias)
             .map(Some)
@@ -403,8 +408,12 @@ impl Binder<'_> {
         self.search_path = search_path;
         self.common_tables = common_tables;
         let mut bound = bound?;
-        for (column, (name, _)) in bound.columns.iter_mut().zip(&view.columns) {
+        let columns = bound.columns.iter_mut().zip(&view.columns);
+        for ((column, (name, _)), attribute) in columns.zip(1..) {
             column.name.clone_from(name);
+            if !column.is_unwritten() {
+                column.origin = Some((view.oid(), attribute));
+            }
         }
         let mut item = self.named(bound, &view.name, alias)?;
         if let Some(relation) = item.scope.relations.first_mut() {

@@ -330,7 +330,7 @@ impl Binder<'_> {
         if rows.iter().any(|row| self.agrees(row, &types)) {
             rows.retain(|row| self.agrees(row, &types));
         }
-        match pick(&rows, &types) {
+        match pick(&rows, &types, self.ctx.casts()) {
             Some(row) => self.call_function(row, arguments),
             None => Err(no_function(name, &types, rows.is_empty())),
         }
@@ -460,7 +460,7 @@ impl Binder<'_> {
             });
         };
         if items.is_empty() {
-            return Ok(last);
+            return Ok(last.computed());
         }
         let branches = items
             .into_iter()

@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
+use crate::parse::assignment_cast::as_assigned;
 use crate::parse::interval_literal;
 use crate::parse::type_name::reduced_digits;
 use crate::query::type_name::{NamedType, named_type};
@@ -65,12 +66,16 @@ impl Binder<'_> {
         )
     }
 
-    pub(super) fn cast(
-        &mut self,
-        expr: &ast::Expr,
-        data_type: &ast::DataType,
-        place: Place<'_>,
-    ) -> Result<Bound> {
+    /// A cast as it is written, or a value that is assigned.
+    pub(super) fn written_cast(&mut self, cast: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        match (as_assigned(cast), cast) {
+            (Some(assigned), _) => self.assigned(&assigned, place),
+            (None, ast::Expr::Cast { expr, data_type, .. }) => self.cast(expr, data_type, place),
+            (None, _) => Err(Error::internal("a cast that is none")),
+        }
+    }
+
+    fn cast(&mut self, expr: &ast::Expr, data_type: &ast::DataType, place: Place<'_>) -> Result<Bound> {
         let NamedType { ty, domain } = self.written_type(data_type)?;
         let bound = self.cast_to(expr, ty, place)?;
         match domain {

@@ -111,6 +111,7 @@ mod table_sample;
 mod target_rows;
 pub(crate) mod type_name;
 mod undefined_function;
+mod user_cast;
 mod values;
 mod variable;
 mod variadic;

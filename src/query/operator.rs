@@ -54,6 +54,7 @@ impl Binder<'_> {
         if (is_xid(&left) || is_xid(&right)) && matches!(symbol, "<" | "<=" | ">" | ">=") {
             return Err(no_operator(symbol, &left.ty, &right.ty));
         }
+        let (left, right) = self.cast_operands(left, right)?;
         let (left, right) = match row_without_name(&left.ty, &right.ty) {
             Some(plain) => (self.coerce(left, &plain)?, self.coerce(right, &plain)?),
             None => self.unify(symbol, left, right)?,

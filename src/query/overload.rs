@@ -2,7 +2,7 @@
 //! `operator` ask.
 
 use super::coercion::{self, Category, base, category, is_preferred};
-use crate::catalog::{Polymorphic, RoutineType};
+use crate::catalog::{CastApplies, Casts, Polymorphic, RoutineType};
 use crate::functions::{FunctionDef, T};
 use crate::types::SqlType;
 
@@ -40,21 +40,34 @@ impl Takes for RoutineType {
 }
 
 /// PostgreSQL's choice among the registry's functions of one name.
-pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static FunctionDef> {
+pub(super) fn pick(
+    rows: &[&'static FunctionDef],
+    types: &[SqlType],
+    casts: &Casts,
+) -> Option<&'static FunctionDef> {
     let candidates = rows
         .iter()
         .filter_map(|row| expanded(row, types.len()).map(|wanted| (*row, wanted)))
         .collect();
-    choose(candidates, types).first().map(|(row, _)| *row)
+    choose(candidates, types, casts).first().map(|(row, _)| *row)
 }
 
 /// PostgreSQL's choice among functions of one name, each with what it takes: an exact match, else the candidates that the arguments
 /// convert to, narrowed by exact matches, preferred types, and the categories that untyped arguments most likely have. Those that are
 /// left are as good.
-pub(super) fn choose<C, W: Takes>(candidates: Vec<(C, Vec<W>)>, types: &[SqlType]) -> Vec<(C, Vec<W>)> {
+pub(super) fn choose<C, W: Takes>(
+    candidates: Vec<(C, Vec<W>)>,
+    types: &[SqlType],
+    casts: &Casts,
+) -> Vec<(C, Vec<W>)> {
     let candidates: Vec<(C, Vec<W>)> = candidates
         .into_iter()
-        .filter(|(_, wanted)| wanted.iter().zip(types).all(|(wanted, ty)| accepts(wanted, ty)))
+        .filter(|(_, wanted)| {
+            wanted
+                .iter()
+                .zip(types)
+                .all(|(wanted, ty)| accepts(wanted, ty, casts))
+        })
         .collect();
     let unknown = |ty: &SqlType| matches!(ty, SqlType::Unknown | SqlType::Void);
     let exact = |wanted: &[W]| {
@@ -128,9 +141,12 @@ pub(super) fn matches_type(wanted: &impl Takes, ty: &SqlType) -> bool {
 }
 
 /// Whether an argument may stand where the registered type is wanted.
-pub(super) fn accepts(wanted: &impl Takes, ty: &SqlType) -> bool {
+pub(super) fn accepts(wanted: &impl Takes, ty: &SqlType, casts: &Casts) -> bool {
     match wanted.sql_type() {
-        Some(wanted) => coercion::implicit(ty, &wanted),
+        Some(wanted) => {
+            let by_user = || casts.get_unwritten(ty, &wanted, CastApplies::Implicit).is_some();
+            coercion::implicit(ty, &wanted) || by_user()
+        }
         None => match wanted.polymorphic() {
             T::AnyArray => ty.item_type().is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
             T::AnyEnum => matches!(ty, SqlType::Enum(_) | SqlType::Unknown | SqlType::Void),

@@ -233,6 +233,8 @@ impl Binder<'_> {
         start.plan = with_type_labels(start.plan, &types, &names, perhaps_null)?;
         for column in &mut start.columns {
             column.column = Column::new_unqualified(&column.column.name);
+            // Rows of the other term are no table's.
+            column.origin = None;
         }
         let internal = self.unique_name(name);
         let outside = self.common_tables.len();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::binder::{Binder, Bound, Place};
-use super::coercion::{self, CastContext, type_name};
+use super::coercion::{CastContext, type_name};
 use super::overload::Takes;
 use super::routine_call::{CallArguments, ChosenRoutine, Given, concrete};
 use super::scope::Scope;
@@ -95,7 +95,7 @@ impl Binder<'_> {
 
     /// A value as an assignment to one of the type has it. Errors: 42804.
     pub(super) fn as_assigned(&mut self, bound: Bound, ty: &SqlType) -> Result<Bound> {
-        match coercion::is_assignable(&bound.ty, ty) {
+        match self.assigns(&bound.ty, ty) {
             true => self.convert(bound, ty, CastContext::Explicit),
             false => Err(Error::DatatypeMismatch {
                 message: format!(

@@ -147,7 +147,7 @@ impl Binder<'_> {
     ) -> Result<Option<ChosenRoutine>> {
         let types: Vec<SqlType> = call.bound.iter().map(|bound| bound.ty.clone()).collect();
         let candidates = candidates(self.ctx, name, routines, call, &types, may_be_built_in)?;
-        let mut best = choose(candidates, &types);
+        let mut best = choose(candidates, &types, self.ctx.casts());
         let is_built_in = |candidate: &Candidate| matches!(candidate, Candidate::BuiltIn);
         if best.len() > 1 && best.iter().any(|(candidate, _)| is_built_in(candidate)) {
             if !functions::is_of_extension(name) {

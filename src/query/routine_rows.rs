@@ -213,6 +213,8 @@ impl Binder<'_> {
         }
         for (column, (name, _)) in bound.columns.iter_mut().zip(columns) {
             column.name.clone_from(name);
+            // What a function gives is no table's, whatever its query reads.
+            column.origin = None;
         }
         Ok(bound)
     }

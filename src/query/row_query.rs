@@ -48,6 +48,8 @@ pub(crate) struct RowRelation {
     pub(crate) dynamic_table: Option<Arc<TableDef>>,
     /// The type of a whole row, where that has a name.
     pub(crate) row_type: Option<Arc<RecordType>>,
+    /// Whether its rows are a table's, and have what all of them have beside their columns.
+    pub(crate) is_table: bool,
 }
 
 impl RowRelation {
@@ -60,6 +62,7 @@ impl RowRelation {
             columns,
             dynamic_table: None,
             row_type: None,
+            is_table: false,
         }
     }
 }
@@ -147,12 +150,8 @@ impl Binder<'_> {
         let (FromItem { mut plan, mut scope }, number) = self.rows_in_memory(query.relations, rows)?;
         if query.clause == Clause::Returning {
             // Of a table's rows, not of those beside them.
-            let is_of_table = |relation: &&mut ScopeRelation| {
-                let mut columns = relation.columns.iter();
-                columns.all(|column| column.bound.origin.is_some())
-            };
-            let tables = scope.relations.iter_mut().filter(is_of_table);
-            for relation in tables {
+            let relations = scope.relations.iter_mut().zip(query.relations);
+            for (relation, _) in relations.filter(|(_, known)| known.is_table) {
                 relation.origin = RowOrigin::Written;
                 let table = relation.columns.first().and_then(|column| column.bound.origin);
                 if let Some((oid, _)) = table {

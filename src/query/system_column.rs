@@ -20,11 +20,17 @@ use crate::{Error, Result};
 /// xid.
 const XID: SqlType = SqlType::Catalog(CatalogType::Xid);
 
+/// The attribute number of `tableoid`.
+const TABLE_OID_ATTRIBUTE: i16 = -6;
+
 /// The column that says of which table rows are.
 pub(super) fn table_oid(oid: u32) -> Result<ScopeColumn> {
     Ok(ScopeColumn {
         name: TABLE_OID.to_string(),
-        bound: Bound::constant(&Value::Int(i64::from(oid)), SqlType::Oid)?,
+        bound: Bound {
+            origin: Some((oid, TABLE_OID_ATTRIBUTE)),
+            ..Bound::constant(&Value::Int(i64::from(oid)), SqlType::Oid)?
+        },
     })
 }
 

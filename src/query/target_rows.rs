@@ -116,6 +116,7 @@ fn row_relation(relation: &ScopeRelation) -> RowRelation {
         columns: columns.collect(),
         dynamic_table: relation.dynamic_table.clone(),
         row_type: relation.row_type.clone(),
+        is_table: matches!(relation.origin, RowOrigin::Table(_)),
     }
 }
 

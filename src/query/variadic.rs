@@ -48,6 +48,7 @@ impl Binder<'_> {
         let Some((array, before)) = types.split_last() else {
             return Err(wrong());
         };
+        let casts = self.ctx.casts();
         let takes = |row: &&'static FunctionDef| {
             let (true, Some(wanted)) = (row.variadic, expanded(row, types.len())) else {
                 return false;
@@ -57,8 +58,11 @@ impl Binder<'_> {
             };
             let item = array.item_type().unwrap_or(&SqlType::Unknown);
             wanted.len() == before.len()
-                && wanted.iter().zip(before).all(|(wanted, ty)| accepts(wanted, ty))
-                && accepts(last, item)
+                && wanted
+                    .iter()
+                    .zip(before)
+                    .all(|(wanted, ty)| accepts(wanted, ty, casts))
+                && accepts(last, item, casts)
         };
         let Some(row) = functions::functions_named(name).find(takes) else {
             return Err(wrong());

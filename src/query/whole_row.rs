@@ -99,15 +99,20 @@ impl Binder<'_> {
             .map(|column| Expr::IsNull(Box::new(column.bound.expr.clone())));
         let is_missing = are_null.reduce(|all, one| binary(all, Operator::And, one));
         let named = relation.row_type.clone();
+        let table = columns.first().and_then(|column| column.bound.origin);
+        let origin = table.filter(|_| named.is_some()).map(|(oid, _)| (oid, 0));
         let columns = columns.into_iter().map(|column| (column.name, column.bound));
         let row = self.row_of_columns(columns.collect(), named)?;
         match is_missing {
             Some(is_missing) if relation.may_be_missing => {
                 let branch = (Box::new(is_missing), Box::new(null_of(&row.ty)?));
                 let case = Case::new(None, vec![branch], Some(Box::new(row.expr)));
-                Ok(Bound::new(Expr::Case(case), row.ty))
+                Ok(Bound {
+                    origin,
+                    ..Bound::new(Expr::Case(case), row.ty)
+                })
             }
-            _ => Ok(row),
+            _ => Ok(Bound { origin, ..row }),
         }
     }
 }

@@ -9,20 +9,31 @@ use arrow::datatypes::{Schema, SchemaRef};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
+/// A column of a part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// The table's oid and the attribute number, of what is a table's column unchanged.
+    pub origin: Option<(u32, i16)>,
+}
+
 /// The rows of one part.
 #[derive(Debug, Clone)]
 pub struct CommonRows {
     /// Its name.
     pub name: String,
-    /// Names and types of its columns. `None`: a write that returns nothing, which nobody may read.
-    pub columns: Option<Vec<(String, SqlType)>>,
+    /// Its columns, and the columns of tables that they are. `None`: a write that returns nothing, which nobody may read.
+    pub columns: Option<Vec<CommonColumn>>,
     /// The rows of the run, once the part has run.
     rows: Arc<OnceLock<Arc<[RecordBatch]>>>,
 }
 
 impl CommonRows {
     /// Of a part that has not run.
-    pub fn new(name: String, columns: Option<Vec<(String, SqlType)>>) -> CommonRows {
+    pub fn new(name: String, columns: Option<Vec<CommonColumn>>) -> CommonRows {
         CommonRows {
             name,
             columns,
@@ -43,7 +54,7 @@ impl CommonRows {
     /// The schema of its rows. Names may repeat, so that fields are called by their places.
     pub fn schema(&self) -> SchemaRef {
         let columns = self.columns.iter().flatten().enumerate();
-        let fields = columns.map(|(at, (_, ty))| ty.field(&CommonRows::field_name(at), true));
+        let fields = columns.map(|(at, column)| column.ty.field(&CommonRows::field_name(at), true));
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 

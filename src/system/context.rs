@@ -12,8 +12,8 @@ use super::{
     SessionState, Settings, StatementMemory, TransactionControl, Variables,
 };
 use crate::catalog::{
-    Access, Catalog, DatabaseId, FIRST_DATABASE, FIRST_DATABASE_NAME, ForeignKey, GeneratedColumns, Lookups,
-    Object, Relation, RelationName, RoutineDef, TableDef, ToldBound, TypeDef, is_temporary_schema,
+    Access, Casts, Catalog, DatabaseId, FIRST_DATABASE, FIRST_DATABASE_NAME, ForeignKey, GeneratedColumns,
+    Lookups, Object, Relation, RelationName, RoutineDef, TableDef, ToldBound, TypeDef, is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -420,6 +420,11 @@ impl StatementContext {
     /// The type with the labels that it has by now.
     pub(crate) fn type_as_it_is(&self, ty: &SqlType) -> SqlType {
         self.catalog.types.as_it_is(ty)
+    }
+
+    /// The casts that users made, for a plan.
+    pub fn casts(&self) -> &Casts {
+        self.lookups.casts(&self.catalog)
     }
 
     /// Whether there is a schema of this name, for a plan.

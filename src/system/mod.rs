@@ -45,7 +45,7 @@ pub(crate) mod statement_memory;
 pub mod statement_statistics;
 mod transaction_control;
 
-pub use common_rows::CommonRows;
+pub use common_rows::{CommonColumn, CommonRows};
 pub use context::{Notice, Parameters, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;

@@ -13,6 +13,7 @@ mod check;
 mod client;
 mod client_encodings;
 mod clients;
+mod column_origins;
 mod command_line;
 mod copy;
 mod data_format;

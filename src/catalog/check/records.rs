@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::{FaultKind, Faults, Walk, hex};
 use crate::catalog::dynamic_column::{self, StoredColumns};
 use crate::catalog::{
-    DatabaseDef, Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, database, extension,
-    record, region, role, routine_record, trash, type_record,
+    DatabaseDef, Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, cast, database,
+    extension, record, region, role, routine_record, trash, type_record,
 };
 use crate::codec::keyspace::{
     DatabaseId, ENTRY_PREFIX_BYTES, FIRST_DATABASE, IndexId, Keyspace, SchemaKey, TableId, table_range,
@@ -241,7 +241,7 @@ impl Records {
         }
     }
 
-    /// A function's record or name, or an extension's record.
+    /// A function's record or name, or the record of a cast or an extension.
     fn take_routine(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Routine { oid } => {
@@ -253,6 +253,14 @@ impl Records {
                 self.routines.push(oid);
             }
             Keyspace::RoutineName { .. } => fixed::<4>(value).map(drop)?,
+            Keyspace::Cast(key) => {
+                let types = self.types_of(record::database_of(value)?);
+                let found = cast::decode(value, &types)?;
+                let is_it = found.source.oid() == key.source && found.target.oid() == key.target;
+                if !is_it || record::database_of(value)? != key.database {
+                    return Err(damaged(format!("it is that of the {}", found.described())));
+                }
+            }
             Keyspace::Extension { database, name } => {
                 let found = extension::decode(value)?.name;
                 if found != name || record::database_of(value)? != database {
@@ -367,7 +375,10 @@ impl Records {
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
             Keyspace::Type { .. } | Keyspace::TypeName { .. } => self.check_type(kind, value)?,
-            Keyspace::Routine { .. } | Keyspace::RoutineName { .. } | Keyspace::Extension { .. } => {
+            Keyspace::Routine { .. }
+            | Keyspace::RoutineName { .. }
+            | Keyspace::Cast(_)
+            | Keyspace::Extension { .. } => {
                 self.take_routine(kind, value)?;
             }
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
@@ -443,6 +454,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::RoutineName { schema, signature } => {
             format!("function {signature} of schema {}", in_database(*schema))
         }
+        Keyspace::Cast(key) => format!("cast from type {} to type {}", key.source, key.target),
         Keyspace::Extension { name, .. } => format!("extension \"{name}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
         Keyspace::KeysLock { oid } => format!("lock of the keys of table {oid}"),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    CATALOG_PART, DATABASE, DROPPED, DROPPED_DATABASE, DYNAMIC_COLUMN, DatabaseId, EXTENSION, IndexId,
+    CAST, CATALOG_PART, DATABASE, DROPPED, DROPPED_DATABASE, DYNAMIC_COLUMN, DatabaseId, EXTENSION, IndexId,
     Keyspace, LARGE_OBJECT, LARGE_OBJECT_OF, LARGE_OBJECT_PAGE, LARGE_OBJECT_PAGE_OF, REGIONS, RELATION,
     ROLE, ROUTINE, SCHEMA, SETTINGS, SYSTEM_TABLE, TRASH, TYPE, TableId, entry_prefix, large_object_prefix,
 };
@@ -94,6 +94,11 @@ pub fn routines_range() -> KeyRange {
 /// See [`relations_range`].
 pub fn extensions_range() -> KeyRange {
     index_range(SYSTEM_TABLE, EXTENSION)
+}
+
+/// See [`relations_range`].
+pub fn casts_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, CAST)
 }
 
 /// See [`relations_range`].

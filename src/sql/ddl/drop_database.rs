@@ -70,6 +70,7 @@ fn remove_all(txn: &Transaction, catalog: &Catalog) -> Result<()> {
             Relation::Sequence(_) => {}
         }
     }
+    catalog.casts.iter().try_for_each(|cast| writer.drop_cast(cast))?;
     catalog
         .routines
         .iter()

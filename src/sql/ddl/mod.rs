@@ -14,6 +14,7 @@ mod alter_view;
 mod analyze;
 mod attach;
 mod attribute_users;
+mod cast;
 mod check;
 mod column;
 mod column_users;
@@ -228,6 +229,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::LargeObject { oid, change } => large_object::change(ctx, *oid, change).await,
         Definition::Role(definition) => role::execute(ctx, definition).await,
         Definition::Database(definition) => database::execute(ctx, definition).await,
+        Definition::Cast(definition) => cast::execute(ctx, definition).await,
         Definition::Routine(definition) => routine_definition::execute(ctx, definition).await,
         Definition::CommentOnSystem { kind } => {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);

@@ -135,6 +135,8 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
         .iter()
         .filter(|other| other.depends_on.contains(&routine.oid));
     found.extend(others.map(Dependent::Routine));
+    let casts = catalog.casts.iter().filter(|cast| cast.calls(routine.oid));
+    found.extend(casts.map(Dependent::Cast));
     found
 }
 

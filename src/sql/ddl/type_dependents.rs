@@ -9,8 +9,8 @@ use sqlparser::ast::Statement;
 use super::attribute_users::users_of_attributes;
 use super::{alter_tree, notice, notice_cascade, triggers, type_lookup};
 use crate::catalog::{
-    Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef,
-    TypeDef, TypeKind, ViewDef, stored_name,
+    CastDef, Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef,
+    TableDef, TypeDef, TypeKind, ViewDef, stored_name,
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -35,6 +35,7 @@ pub(super) enum Dependent<'a> {
     View(&'a Arc<ViewDef>),
     Type(&'a Arc<TypeDef>),
     Attribute(&'a Arc<TypeDef>, &'a RecordField),
+    Cast(&'a Arc<CastDef>),
 }
 
 /// Runs DROP TYPE or DROP DOMAIN. Errors: 42704, 42809, 2BP01 without CASCADE.
@@ -101,6 +102,7 @@ pub(super) async fn drop_of_schemas(
             | Dependent::Trigger(table, _) => table.oid,
             Dependent::View(view) | Dependent::ViewTrigger(view, _) => view.oid(),
             Dependent::Routine(routine) => routine.oid,
+            Dependent::Cast(cast) => cast.oid,
             Dependent::Type(ty) | Dependent::Attribute(ty, _) => {
                 return dropped.iter().all(|dropped| dropped.oid != ty.oid);
             }
@@ -142,6 +144,7 @@ pub(super) async fn remove<'a>(
             Dependent::Type(ty) => types.push(ty),
             Dependent::Attribute(ty, field) => attributes.push((ty, field)),
             Dependent::Routine(routine) => writer.drop_routine(routine)?,
+            Dependent::Cast(cast) => writer.drop_cast(cast)?,
             Dependent::Index(table, index) => super::drop::remove_indexes(writer, table, &[index.id])?,
             Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
                 let action = match dependent {
@@ -238,6 +241,7 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
         Dependent::View(view) => mentions_word(&view.query, &ty.name),
         Dependent::Index(..)
         | Dependent::Routine(_)
+        | Dependent::Cast(_)
         | Dependent::Trigger(..)
         | Dependent::ViewTrigger(..) => false,
         Dependent::Column(_, column) => column
@@ -483,6 +487,9 @@ fn dependents<'a>(
     let routines = catalog.routines.iter();
     let routines = routines.filter(|routine| routine.types_used().contains(&ty.oid));
     found.extend(routines.map(Dependent::Routine));
+    let casts = catalog.casts.iter();
+    let casts = casts.filter(|cast| cast.types_used().contains(&ty.oid));
+    found.extend(casts.map(Dependent::Cast));
     for relation in catalog.relations.iter() {
         let Relation::View(view) = relation else { continue };
         let stored = stored_name(&ty.sql_type());
@@ -528,6 +535,7 @@ impl Dependent<'_> {
             Dependent::ViewTrigger(view, name) => format!("trigger {name} on view {}", view.name),
             Dependent::View(view) => format!("view {}", view.name),
             Dependent::Type(ty) => described(ty),
+            Dependent::Cast(cast) => cast.described().replace(" type ", " "),
             Dependent::Attribute(ty, field) => {
                 format!(
                     "column {} of composite type {}",
@@ -560,7 +568,7 @@ impl Dependent<'_> {
             Dependent::View(view) | Dependent::ViewTrigger(view, _) => {
                 format!("{} {}", view.oid(), self.described())
             }
-            Dependent::Type(_) | Dependent::Attribute(..) => self.described(),
+            Dependent::Type(_) | Dependent::Attribute(..) | Dependent::Cast(_) => self.described(),
         }
     }
 
@@ -579,6 +587,7 @@ impl Dependent<'_> {
             | Dependent::Type(_)
             | Dependent::Attribute(..)
             | Dependent::Routine(_)
+            | Dependent::Cast(_)
             | Dependent::Trigger(..)
             | Dependent::ViewTrigger(..)
             | Dependent::Index(..) => String::new(),

@@ -10,6 +10,7 @@ use super::generated_columns::{Writing, check_writable, is_left_out};
 use super::row_search::reads_table;
 use super::row_values;
 use super::target::{Target, dynamic_type_of};
+use super::user_cast::assigned_query;
 use super::values::{self, ValuesPlan};
 use crate::Result;
 use crate::catalog::NewDynamicColumn;
@@ -89,7 +90,17 @@ impl Source {
         } = unread_words::split(&insert.columns);
         let short = named.is_empty();
         decide_selected(target, source, names, types);
-        let planned = query::plan_source(ctx, source, types)?;
+        let mut planned = query::plan_source(ctx, source, types)?;
+        let column = |name: &String| {
+            target
+                .table
+                .column_index(name)
+                .map(|at| &target.table.columns[at])
+        };
+        let columns: Vec<_> = names.iter().map(column).collect();
+        if let Some(cast) = assigned_query(ctx, source, &planned.columns, &columns)? {
+            planned = query::plan_source(ctx, &cast, types)?;
+        }
         for (slot, ty) in types.iter_mut().zip(&planned.parameters) {
             slot.get_or_insert_with(|| ty.clone());
         }

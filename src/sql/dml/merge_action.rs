@@ -11,6 +11,7 @@ use super::new_rows::NewRows;
 use super::row_expressions::RowExpressions;
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::{Target, dynamic_type_of};
+use super::user_cast::assigned;
 use super::values::check_width;
 use crate::Result;
 use crate::catalog::NewDynamicColumn;
@@ -219,7 +220,8 @@ impl ActionInsert {
                     Cell::Constant(constant).for_column(expr, column, types, &ctx.format_settings())?;
                 }
                 positions.push(position);
-                items.push(SelectItem::UnnamedExpr(expr.clone()));
+                let value = assigned(ctx, expr, column, types)?;
+                items.push(SelectItem::UnnamedExpr(value.into_owned()));
             }
         }
         let expressions = RowExpressions::bind(ctx, over(relations, &items), types)?;

@@ -50,6 +50,7 @@ mod settling;
 mod target;
 mod transition_tables;
 mod update;
+mod user_cast;
 mod values;
 mod version_time;
 mod view_checks;

@@ -15,6 +15,7 @@ use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, with_generated};
 use super::row_checks::RowChecks;
 use super::target::{Target, column_name, dynamic_type_of};
+use super::user_cast::assigned;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -94,8 +95,12 @@ impl SetPlan {
             if !is_default(expr) {
                 check_writable(column, Writing::Update)?;
             }
+            let assigned = assigned(ctx, expr, column, types)?;
             let value = if is_default(expr) {
                 SetValue::Default(DefaultPlan::bind(ctx, column)?)
+            } else if let Cow::Owned(assigned) = assigned {
+                expressions.push(Cow::Owned(assigned));
+                SetValue::Computed
             } else if let Some(at) = parameter_index(expr) {
                 decide_parameter(expr, &column.ty, types);
                 SetValue::Cell(Cell::Parameter(at).for_column(expr, column, types, &settings)?)

@@ -213,6 +213,7 @@ impl Target {
             columns: columns.collect(),
             dynamic_table: Some(&self.table).filter(|table| table.gets_columns()).cloned(),
             row_type: Some(Arc::new(self.table.row_type())),
+            is_table: true,
         }
     }
 

@@ -9,7 +9,7 @@ use super::row_event::RowEvent;
 
 use crate::catalog::{TableDef, TriggerDef, TriggerEvent, TriggerRow, TriggerTiming};
 use crate::system::statement_memory::HeldBytes;
-use crate::system::{CommonRows, StatementContext};
+use crate::system::{CommonColumn, CommonRows, StatementContext};
 use crate::{Error, Result};
 
 /// See the module.
@@ -82,7 +82,11 @@ impl TransitionTables {
         name: &str,
     ) -> Result<CommonRows> {
         let columns = table.visible_columns();
-        let columns = columns.map(|column| (column.name.clone(), column.ty.clone()));
+        let columns = columns.map(|column| CommonColumn {
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+            origin: None,
+        });
         let rows = CommonRows::new(name.to_string(), Some(columns.collect()));
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut batches = Vec::with_capacity(kept.rows.len());

@@ -10,6 +10,7 @@ use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, is_left_out};
 use super::new_rows::NewRows;
 use super::target::Target;
+use super::user_cast::assigned_rows;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
@@ -66,10 +67,10 @@ impl ValuesPlan {
             .iter()
             .map(|name| table.column_index(name))
             .collect();
-        for (at, position) in positions.iter().enumerate() {
-            let Some(column) = position.map(|position| &table.columns[position]) else {
-                continue;
-            };
+        let columns = positions.iter().copied();
+        let columns: Vec<_> = columns.map(|at| at.map(|at| &table.columns[at])).collect();
+        for (at, column) in columns.iter().enumerate() {
+            let Some(column) = column else { continue };
             let mut exprs = rows.iter().map(|row| &row.content[at]);
             if exprs.clone().any(|expr| !is_default(expr)) {
                 check_writable(column, Writing::Insert(overriding))?;
@@ -79,6 +80,7 @@ impl ValuesPlan {
                 Ok::<_, Error>(())
             })?;
         }
+        let rows = &*assigned_rows(ctx, rows, &columns, types)?;
         let exprs: Vec<&Expr> = rows.iter().flat_map(|row| &row.content).collect();
         let (cells, evaluator) = Cells::bind(ctx, &exprs, Clause::Values, types)?;
         let mut plan = ValuesPlan {

@@ -19,7 +19,7 @@ use crate::query::{Experience, Observation, QueryPlan, known_types, plan_query, 
 use crate::scan::OutputColumn;
 use crate::sql::Description;
 use crate::system::plan_cache::PlanCache;
-use crate::system::{CommonRows, StatementContext};
+use crate::system::{CommonColumn, CommonRows, StatementContext};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -221,7 +221,7 @@ pub(crate) async fn rows_of_writes(
             (written.columns, written.batches)
         }
     };
-    let columns = columns.into_iter().map(|column| (column.name, column.ty));
+    let columns = columns.iter().map(common_column);
     let rows = CommonRows::new(MADE.to_string(), Some(columns.collect()));
     rows.fill(&batches)?;
     let ctx = StatementContext {
@@ -295,16 +295,25 @@ fn common_rows(part: &WithPart, columns: Option<Arc<[OutputColumn]>>) -> Result<
     };
     let name = fold(&alias.name);
     let named = |column: &OutputColumn| {
-        let ty = match &column.ty {
+        let column = common_column(column);
+        let ty = match column.ty {
             SqlType::Unknown | SqlType::Void => SqlType::Text,
-            ty => ty.clone(),
+            ty => ty,
         };
-        (column.name.clone(), ty)
+        CommonColumn { ty, ..column }
     };
     let mut columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(named).collect());
     let names = columns.as_deref_mut().unwrap_or_default().iter_mut();
-    rename(names.map(|(name, _)| name), alias, &name)?;
+    rename(names.map(|column| &mut column.name), alias, &name)?;
     Ok(Some(CommonRows::new(name, columns)))
+}
+
+fn common_column(column: &OutputColumn) -> CommonColumn {
+    CommonColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: (column.table_oid != 0).then_some((column.table_oid, column.attribute)),
+    }
 }
 
 /// The statement, whose later parts may read these rows.

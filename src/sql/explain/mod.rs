@@ -1,5 +1,6 @@
 //! EXPLAIN: the object that runs, for every statement, in PostgreSQL's manner. Each kind of plan (short statements,
-//! general plans, writes) becomes a tree of `PlanNode`s, which one place prints as text or as JSON.
+//! general plans, writes) becomes a tree of `PlanNode`s, which one place prints as text or as JSON;
+//! YAML and XML are printed of the latter.
 //!
 //! ```text
 //! Limit
@@ -12,6 +13,7 @@
 //!                     Order: id, ts
 //! ```
 
+mod document;
 mod query;
 mod short;
 mod with_writes;
@@ -24,9 +26,10 @@ use futures::{StreamExt, stream};
 use serde_json::{Map, Value as Json, json};
 use sqlparser::ast;
 
+use self::document::Document;
 use super::{Outcome, Statement, ddl};
 use crate::operators::explain::{PlanNode, milliseconds, number};
-use crate::parse::explain_options::Options;
+use crate::parse::explain_options::{Format, Options};
 use crate::parse::kind::{is_select_into, take_into};
 use crate::parse::with_write::has_writes;
 use crate::query::{Observation, QueryPlan, known_types, plan_query};
@@ -35,7 +38,7 @@ use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// Runs EXPLAIN. Errors: those of planning the statement, 42601 and 22023 for options, 0A000 for formats.
+/// Runs EXPLAIN. Errors: those of planning the statement, 42601 and 22023 for options.
 pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     let begun = Instant::now();
     let ast::Statement::Explain {
@@ -46,13 +49,21 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     };
     let options = Options::of(&statement.parsed.ast)?;
     if !ddl::would_create(ctx, explained)? {
-        return answer(&statement.parsed.ast, Vec::new());
+        let made = match explained.as_ref() {
+            ast::Statement::CreateView(_) => "CREATE MATERIALIZED VIEW",
+            _ => "CREATE TABLE AS",
+        };
+        let lines = match options.format {
+            Format::Text => Vec::new(),
+            format => vec![Document::Name(made).text(format)?],
+        };
+        return answer(&statement.parsed.ast, lines);
     }
     if let Some(instead) = options.instead {
         let lines = query::lines_instead(ctx, explained, instead)?;
-        let lines = match options.json {
-            true => vec![json!(lines).to_string()],
-            false => lines,
+        let lines = match options.format {
+            Format::Text => lines,
+            format => vec![Document::Lines(lines).text(format)?],
         };
         return answer(&statement.parsed.ast, lines);
     }
@@ -80,9 +91,9 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             return Err(Error::unsupported("EXPLAIN of this statement", None));
         }
     };
-    let lines = match options.json {
-        true => vec![explained.json(options)?],
-        false => explained.lines(options),
+    let lines = match options.format {
+        Format::Text => explained.lines(options),
+        format => vec![Document::Statement(explained.tree(options)).text(format)?],
     };
     answer(&statement.parsed.ast, lines)
 }
@@ -133,8 +144,11 @@ fn answer(statement: &ast::Statement, lines: Vec<String>) -> Result<Outcome> {
 
 /// EXPLAIN's result: one column `QUERY PLAN`.
 pub(crate) fn columns(statement: &ast::Statement) -> Vec<OutputColumn> {
-    let json = Options::of(statement).is_ok_and(|options| options.json);
-    let ty = if json { SqlType::Json } else { SqlType::Text };
+    // There is no type xml.
+    let ty = match Options::of(statement).map(|options| options.format) {
+        Ok(Format::Json) => SqlType::Json,
+        Ok(Format::Text | Format::Yaml | Format::Xml) | Err(_) => SqlType::Text,
+    };
     vec![OutputColumn {
         name: "QUERY PLAN".to_string(),
         ty,
@@ -227,7 +241,8 @@ impl Explained {
         lines
     }
 
-    fn json(&self, options: Options) -> Result<String> {
+    /// What is said of the statement, for formats that are no plain text.
+    fn tree(&self, options: Options) -> Map<String, Json> {
         let mut object = Map::new();
         object.insert("Plan".to_string(), self.node.json(options.timing));
         if let Some(bound) = &self.bound {
@@ -237,8 +252,7 @@ impl Explained {
         for (name, time) in self.times(options) {
             object.insert(name.to_string(), number(milliseconds(time, 1)));
         }
-        let text = serde_json::to_string_pretty(&json!([Json::Object(object)]));
-        text.map_err(|error| Error::internal(format!("EXPLAIN as JSON: {error}")))
+        object
     }
 
     fn times(&self, options: Options) -> Vec<(&'static str, Duration)> {

@@ -19,6 +19,7 @@
 //! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
 //! x)`, typed [`crate::types::SqlType::output_type`].
 
+mod cast_rows;
 mod constraint_rows;
 pub(crate) mod ddl_text;
 mod index_rows;
@@ -65,6 +66,7 @@ use crate::catalog::{Catalog, TableDef, is_temporary_schema};
 use crate::table::committed_row_counts;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
+pub(crate) use cast_rows::has_built_in_cast;
 pub(crate) use index_rows::{BTREE, GIN};
 pub(crate) use role_rows::{is_role, role_oid, user_oid};
 

@@ -12,6 +12,8 @@ pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
 pub(crate) const TRIGGER_CLASS: i64 = 2620;
 /// pg_proc.
 pub(crate) const PROCEDURE_CLASS: i64 = 1255;
+/// pg_cast.
+pub(crate) const CAST_CLASS: i64 = 2605;
 /// pg_language.
 pub(super) const LANGUAGE_CLASS: i64 = 2612;
 /// Of roles.

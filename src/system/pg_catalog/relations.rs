@@ -14,8 +14,8 @@ use super::object_class::{
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
 use super::role_rows::{self, DATABASE_OWNER_OID};
 use super::{
-    constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, statement_rows, trigger_rows,
-    type_rows, view_rows,
+    cast_rows, constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, statement_rows,
+    trigger_rows, type_rows, view_rows,
 };
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{
@@ -48,6 +48,7 @@ static RELATIONS: &[Filled] = &[
     ("pg_sequence", &[], sequence_rows::sequences),
     ("pg_depend", &[], dependencies),
     ("pg_proc", routine_rows::PROCEDURE, routine_rows::procedures),
+    ("pg_cast", &[], cast_rows::casts),
     ("pg_language", &[], routine_rows::languages),
     ("pg_extension", &[], routine_rows::extensions),
     ("pg_available_extensions", &[], routine_rows::available_extensions),
@@ -408,7 +409,8 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
     for (_, ty) in &source.objects.types {
         push(i64::from(ty.oid), TYPE_CLASS, 0, &ty.comment);
     }
-    for (object, class, comment) in routine_rows::comments(source) {
+    let comments = routine_rows::comments(source).into_iter();
+    for (object, class, comment) in comments.chain(cast_rows::comments(source)) {
         push(object, class, 0, &comment);
     }
     for (oid, name, comment) in &source.objects.schemas {
@@ -420,6 +422,7 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
 fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     sequence_rows::dependencies(source, rows);
     routine_rows::dependencies(source, rows);
+    cast_rows::dependencies(source, rows);
     view_rows::dependencies(source, rows);
     constraint_rows::dependencies(source, rows);
     trigger_rows::dependencies(source, rows);
