@@ -16,6 +16,24 @@ pub struct KnownExtension {
     pub comment: &'static str,
     /// The types that it makes.
     pub types: &'static [SqlType],
+    /// The functions without arguments that it makes, which stand in the catalog as users' do.
+    pub routines: &'static [KnownRoutine],
+}
+
+impl KnownExtension {
+    /// Whether it makes a function of this name.
+    pub fn makes(&self, routine: &str) -> bool {
+        self.routines.iter().any(|made| made.name == routine)
+    }
+}
+
+/// A function that an extension makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownRoutine {
+    /// Its name.
+    pub name: &'static str,
+    /// The CREATE FUNCTION that makes it.
+    pub definition: &'static str,
 }
 
 /// The extension that makes a type.
@@ -31,53 +49,72 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         version: "1.3",
         comment: "support for indexing common datatypes in GIN",
         types: &[],
+        routines: &[],
     },
     KnownExtension {
         name: "btree_gist",
         version: "1.7",
         comment: "support for indexing common datatypes in GiST",
         types: &[],
+        routines: &[],
     },
     KnownExtension {
         name: "citext",
         version: "1.6",
         comment: "data type for case-insensitive character strings",
         types: &[SqlType::Citext],
+        routines: &[],
     },
     KnownExtension {
         name: "fuzzystrmatch",
         version: "1.1",
         comment: "determine similarities and distance between strings",
         types: &[],
+        routines: &[],
+    },
+    KnownExtension {
+        name: "moddatetime",
+        version: "1.0",
+        comment: "functions for tracking last modification time",
+        types: &[],
+        routines: &[KnownRoutine {
+            name: "moddatetime",
+            definition: include_str!("moddatetime.sql"),
+        }],
     },
     KnownExtension {
         name: "pg_stat_statements",
         version: "1.10",
         comment: "track planning and execution statistics of all SQL statements executed",
         types: &[],
+        routines: &[],
     },
     KnownExtension {
         name: "pg_trgm",
         version: "1.6",
         comment: "text similarity measurement and index searching based on trigrams",
         types: &[],
+        routines: &[],
     },
     KnownExtension {
         name: "pgcrypto",
         version: "1.3",
         comment: "cryptographic functions",
         types: &[],
+        routines: &[],
     },
     KnownExtension {
         name: "unaccent",
         version: "1.1",
         comment: "text search dictionary that removes accents",
         types: &[],
+        routines: &[],
     },
     KnownExtension {
         name: "uuid-ossp",
         version: "1.1",
         comment: "generate universally unique identifiers (UUIDs)",
         types: &[],
+        routines: &[],
     },
 ];

@@ -53,7 +53,7 @@ pub use deferred_constraints::{
     DeferredCause, DeferredCheck, DeferredMark, ExclusionCheck, ReferenceCheck, TriggerCheck, UniqueCheck,
 };
 pub use exported_snapshots::ExportedSnapshot;
-pub use extensions::{KNOWN_EXTENSIONS, PLPGSQL, extension_of};
+pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
 pub use grown_stack::{GrownStack, with_grown_stack};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};

@@ -1,10 +1,10 @@
 //! CREATE, ALTER, DROP and COMMENT ON EXTENSION. The functions that an extension brings are there in any case: its record says that it
-//! was asked for. Its types are records too, so that their names are nobody's before.
+//! was asked for. Its types are records too, so that their names are nobody's before, and so are the functions that it makes.
 
 use std::sync::Arc;
 
 use super::user_type::{alter_any, check_free, put_new, take_oid};
-use super::{notice, type_dependents};
+use super::{extension_routine, notice, type_dependents};
 use crate::catalog::{Catalog, CatalogWriter, ExtensionDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, Raised, StatementFault};
 use crate::parse::definition::TypeChange;
@@ -84,6 +84,7 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewExtension) -> Result
         // From now on; whether it stays so is told by the catalog that others see.
         ctx.server.statements.switch(true);
     }
+    extension_routine::create_all(ctx, known, &schema).await?;
     let extension = ExtensionDef {
         oid: take_oid(ctx).await?,
         name: new.name.clone(),
@@ -132,6 +133,7 @@ pub(super) async fn drop_all(
         match ctx.catalog.extensions.get(name) {
             Some(extension) => {
                 let types: Vec<_> = types_of(&ctx.catalog, name).cloned().collect();
+                extension_routine::drop_all(ctx, extension, cascade).await?;
                 type_dependents::remove_types(ctx, &types, format!("extension {name}"), cascade).await?;
                 CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.drop_extension(extension)?;
             }
@@ -175,6 +177,7 @@ pub(super) fn alter(ctx: &StatementContext, name: &str, schema: Option<&String>)
             for ty in types_of(&ctx.catalog, name) {
                 alter_any(ctx, ty, &TypeChange::Schema(schema.clone()))?;
             }
+            extension_routine::move_all(ctx, known, &changed.schema)?;
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_extension(&changed)
         }
     }

@@ -39,6 +39,7 @@ mod drop_schema;
 mod exclusion;
 mod expiry;
 mod extension;
+mod extension_routine;
 mod few_values;
 mod foreign_key;
 mod generation;

@@ -279,10 +279,17 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     }
     for extension in source.ctx.catalog.extensions.values() {
         let known = KNOWN_EXTENSIONS.iter().find(|known| known.name == extension.name);
-        for ty in known.map_or(&[][..], |known| known.types) {
+        let types = known.map_or(&[][..], |known| known.types);
+        let types = types.iter().map(|ty| (TYPE_CLASS, ty.oid()));
+        let routines = source.ctx.catalog.routines.iter();
+        let routines = routines.filter(|routine| {
+            routine.schema == extension.schema && known.is_some_and(|known| known.makes(&routine.name))
+        });
+        let routines = routines.map(|routine| (PROCEDURE_CLASS, routine.oid));
+        for (class, oid) in types.chain(routines) {
             rows.push(&[
-                ("classid", text(TYPE_CLASS)),
-                ("objid", text(ty.oid())),
+                ("classid", text(class)),
+                ("objid", text(oid)),
                 ("objsubid", text(0)),
                 ("refclassid", text(EXTENSION_CLASS)),
                 ("refobjid", text(extension.oid)),
