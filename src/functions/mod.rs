@@ -38,6 +38,7 @@ mod enumeration;
 mod escaped_text;
 pub(crate) mod evaluate;
 mod exponential;
+mod extension;
 mod float;
 mod format_text;
 mod hash;
@@ -76,7 +77,8 @@ mod numeric;
 mod numeric_builder;
 mod object_definition;
 mod object_id;
-mod object_name;
+mod object_identity;
+pub(crate) mod object_name;
 mod output;
 mod partition;
 pub mod pattern;
@@ -122,6 +124,7 @@ mod text_search_documents;
 mod transaction_id;
 mod trigonometry;
 mod trigram;
+mod type_name;
 mod uuid;
 pub mod value_array;
 mod waits;
@@ -223,6 +226,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json::FUNCTIONS,
     json_assignment::FUNCTIONS,
     json_build::FUNCTIONS,
+    extension::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
     json_path::FUNCTIONS,
@@ -234,6 +238,7 @@ static TABLES: &[&[FunctionDef]] = &[
     network::FUNCTIONS,
     time_tz::FUNCTIONS,
     object_definition::FUNCTIONS,
+    object_identity::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
     range::CONSTRUCTORS.as_flattened(),
