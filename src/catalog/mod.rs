@@ -80,6 +80,7 @@ pub(crate) mod extension;
 mod foreign_key;
 mod generation;
 mod index_constraint;
+mod index_expression;
 mod index_options;
 mod index_terms;
 mod key_column;
@@ -145,6 +146,7 @@ pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{ExpressionText, GeneratedColumns, Generation};
 pub use index_constraint::{Deferral, Exclusion, ExclusionOperator};
+pub use index_expression::IndexExpression;
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
 pub use index_terms::{IndexTerms, TERM_SOURCES_MAX, TermSource};
 pub use load::version_key;
@@ -174,8 +176,8 @@ pub use split_options::SplitOptions;
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_cache::TableCache;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE,
-    Rekeying, TableDef, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, KeyColumn, NO_SEQUENCE, Rekeying,
+    TableDef, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,

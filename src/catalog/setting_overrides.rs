@@ -71,6 +71,14 @@ pub struct SettingOverrides {
     pub values: BTreeMap<String, String>,
 }
 
+impl SettingOverrides {
+    /// The values as `name=value`.
+    pub fn texts(&self) -> Vec<String> {
+        let values = self.values.iter();
+        values.map(|(name, value)| format!("{name}={value}")).collect()
+    }
+}
+
 impl SettingsOwner {
     /// In words: what its record stands under.
     pub fn key_text(&self) -> String {

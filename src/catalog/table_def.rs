@@ -9,6 +9,7 @@ use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{ExpressionText, Generation};
 use super::index_constraint::{Deferral, Exclusion};
+use super::index_expression::IndexExpression;
 use super::index_terms::{IndexTerms, TermSource};
 use super::is_temporary_schema;
 use super::partition::{Partition, Partitioning, ToldBound};
@@ -212,6 +213,9 @@ pub struct IndexDef {
     /// ALTER INDEX … INACTIVE: writes keep its entries, and no plan reads it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inactive: bool,
+    /// Operator classes that columns name and that sort as the type does (`text_pattern_ops`): they are only told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<ColumnId, String>,
     /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
@@ -221,20 +225,6 @@ pub struct IndexDef {
     /// COMMENT ON CONSTRAINT, when it is one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint_comment: Option<String>,
-}
-
-/// An expression that an index sorts by, or its condition.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct IndexExpression {
-    /// The hidden column that holds it, whose generation says how it is computed.
-    pub column: ColumnId,
-    /// As `pg_get_expr` prints it, each operator in parentheses.
-    pub text: String,
-    /// As psql shows it.
-    pub pretty_text: String,
-    /// Whether it is a call of a function, which stands in an index without parentheses.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_call: bool,
 }
 
 /// BUCKETS of an index.

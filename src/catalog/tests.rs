@@ -71,6 +71,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             inactive: false,
             options: Default::default(),
             comment: None,
+            classes: Default::default(),
             constraint_comment: None,
             expressions: Vec::new(),
             buckets: None,

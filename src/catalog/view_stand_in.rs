@@ -98,6 +98,7 @@ fn no_key() -> IndexDef {
         inactive: false,
         options: Default::default(),
         comment: None,
+        classes: Default::default(),
         constraint_comment: None,
     }
 }

@@ -214,8 +214,17 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
         Value::Packed(address) => address.cast_text(),
+        Value::Array(items) if is_vector(from) => {
+            let texts = items.iter().map(|item| item.to_text(settings));
+            texts.collect::<Vec<_>>().join(" ")
+        }
         other => other.to_text(settings),
     }
+}
+
+/// Whether it is one of the vectors of the catalogs: arrays that print without braces.
+fn is_vector(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector))
 }
 
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {

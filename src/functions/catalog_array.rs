@@ -80,6 +80,44 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         columns: &[("x", "expandarray_x"), ("n", "expandarray_n")],
     },
     SetFunction {
+        name: "pg_available_extensions",
+        columns: &[
+            ("name", "available_extension_names"),
+            ("default_version", "available_extension_versions"),
+            ("comment", "available_extension_comments"),
+        ],
+    },
+    SetFunction {
+        name: "pg_available_extension_versions",
+        columns: &[
+            ("name", "available_extension_names"),
+            ("version", "available_extension_versions"),
+            ("superuser", "available_extension_superusers"),
+            ("trusted", "available_extension_superusers"),
+            ("relocatable", "available_extension_moves"),
+            ("schema", "available_extension_schemas"),
+            ("requires", "available_extension_requirements"),
+            ("comment", "available_extension_comments"),
+        ],
+    },
+    SetFunction {
+        name: "pg_identify_object",
+        columns: &[
+            ("type", "identified_kinds"),
+            ("schema", "identified_schemas"),
+            ("name", "identified_names"),
+            ("identity", "identified_identities"),
+        ],
+    },
+    SetFunction {
+        name: "pg_ls_waldir",
+        columns: &[
+            ("name", "log_file_names"),
+            ("size", "log_file_sizes"),
+            ("modification", "log_file_times"),
+        ],
+    },
+    SetFunction {
         name: "pg_options_to_table",
         columns: &[
             ("option_name", "options_names"),

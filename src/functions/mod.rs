@@ -41,6 +41,7 @@ mod enumeration;
 mod escaped_text;
 pub(crate) mod evaluate;
 mod exponential;
+mod extension;
 mod float;
 mod format_text;
 mod fuzzy_match;
@@ -81,7 +82,8 @@ mod numeric;
 mod numeric_builder;
 mod object_definition;
 mod object_id;
-mod object_name;
+mod object_identity;
+pub(crate) mod object_name;
 mod output;
 mod partition;
 pub mod pattern;
@@ -129,6 +131,7 @@ mod text_search_documents;
 mod transaction_id;
 mod trigonometry;
 mod trigram;
+mod type_name;
 mod uuid;
 pub mod value_array;
 mod waits;
@@ -237,6 +240,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json::FUNCTIONS,
     json_assignment::FUNCTIONS,
     json_build::FUNCTIONS,
+    extension::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
     json_path::FUNCTIONS,
@@ -248,6 +252,7 @@ static TABLES: &[&[FunctionDef]] = &[
     network::FUNCTIONS,
     time_tz::FUNCTIONS,
     object_definition::FUNCTIONS,
+    object_identity::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
     range::CONSTRUCTORS.as_flattened(),

@@ -7,10 +7,12 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
+use super::type_name::find_type;
 use super::{Batch, FunctionDef, T, large_object, null};
 use crate::error::{StatementFault, nearest_name};
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition};
+use crate::system::StatementContext;
+use crate::system::catalog_version::definitions::definition;
 use crate::system::catalog_version::objects::{
     Found, SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read,
 };
@@ -21,7 +23,7 @@ use crate::system::pg_catalog::object_class::{
 };
 use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::system::pg_catalog::trigger_text::trigger_of;
-use crate::types::{CatalogType, SqlType};
+use crate::types::{CatalogType, SqlType, relation_of_row_array};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -244,6 +246,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
 ];
 
+/// The oid of the object of this kind (`regclass` …) that a text means, outside of a query. Errors: 42P01 and its kin.
+pub(crate) fn object_meant(ctx: &StatementContext, kind: &str, text: &str) -> Result<i64> {
+    object_oid(&CatalogContext::new(Arc::new(ctx.clone())), kind, text)
+}
+
 /// An oid is what it is.
 fn oid(batch: &Batch) -> Result<ArrayRef> {
     Ok(Arc::clone(&batch.arrays[0]))
@@ -352,7 +359,7 @@ fn undefined(catalog: &CatalogContext, kind: &str, text: &str) -> Error {
 }
 
 /// The oid of the object that a name means.
-fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
+pub(super) fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
     let objects = catalog.objects();
     if kind == "regtype" {
         return find_type(catalog, text);
@@ -374,57 +381,6 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
     }
 }
 
-/// Types by name, those of pg_catalog.
-static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
-    SYSTEM
-        .types
-        .iter()
-        .filter(|(_, ty)| ty.namespace == PG_CATALOG_OID)
-        .map(|(oid, ty)| (ty.name.as_str(), *oid))
-        .collect()
-});
-
-/// A type by any of its names: the standard's (`integer`), pg_type's (`int4`), an array's (`int4[]`), a table's.
-fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
-    if let Some(element) = text.strip_suffix("[]") {
-        let element = find_type(catalog, element.trim_end())?;
-        if let Some(user) = catalog.objects().user_type(element) {
-            return Some(i64::from(user.ty.array_oid));
-        }
-        let name = format!("_{}", SYSTEM.types.get(&element)?.name);
-        return TYPE_NAMES.get(name.as_str()).copied();
-    }
-    let folded = text.trim().to_lowercase();
-    let base = folded.split('(').next().unwrap_or(&folded).trim();
-    let spelled = folded
-        .split_once(')')
-        .map_or_else(|| base.to_string(), |(_, suffix)| format!("{base}{suffix}"));
-    let plain = spelled.strip_prefix("pg_catalog.").unwrap_or(&spelled);
-    if let Ok(Some(ty)) = SqlType::from_name(plain, &[])
-        && (!matches!(ty, SqlType::Text) || plain == "text")
-    {
-        return Some(i64::from(ty.oid()));
-    }
-    let mut parts = split_name(text)?;
-    let name = parts.pop()?;
-    let schema = parts.pop();
-    let user_type = |name: &str| {
-        let path = catalog.search_path();
-        catalog.objects().user_type_named(schema.as_deref(), name, path)
-    };
-    if let Some(found) = user_type(&name) {
-        return Some(i64::from(found.oid));
-    }
-    if let Some(element) = name.strip_prefix('_').and_then(user_type) {
-        return Some(i64::from(element.array_oid));
-    }
-    match schema.as_deref() {
-        None | Some("pg_catalog") => TYPE_NAMES.get(name.as_str()).copied(),
-        Some(_) => None,
-    }
-    .or_else(|| find_object(catalog, "regclass", text))
-}
-
 /// The name of the object that an oid of this kind means, as the reg types print it.
 fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
     let objects = catalog.objects();
@@ -444,7 +400,7 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
     name.unwrap_or_else(|| oid.to_string())
 }
 
-fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
+pub(super) fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
     all_role_names(catalog.statement())
         .find(|(role, _)| *role == oid)
         .map(|(_, name)| name)
@@ -459,7 +415,10 @@ fn type_is_visible(catalog: &CatalogContext, oid: i64) -> Option<bool> {
         }
         None => match objects.user_type(oid) {
             Some(user) => Some(user.is_visible(objects, catalog.search_path())),
-            None => objects.is_visible(oid, catalog.search_path()),
+            None => {
+                let relation = relation_of_row_array(oid).unwrap_or(oid);
+                objects.is_visible(relation, catalog.search_path())
+            }
         },
     }
 }

@@ -69,6 +69,13 @@ pub(crate) fn function_by_oid(oid: u32) -> Option<(String, Vec<u32>)> {
     in_catalog.then(|| Some((quote_ident(&found.name), types.collect::<Option<_>>()?)))?
 }
 
+/// What a function's name with its arguments is made of: its schema, its name, the oids of the types of its arguments.
+pub(super) fn routine_parts(catalog: &CatalogContext, oid: i64) -> Option<(i64, String, Vec<i64>)> {
+    let users = users(catalog);
+    let found = FUNCTIONS.by_oid.get(&oid).or_else(|| users.by_oid.get(&oid))?;
+    Some((found.namespace, found.name.clone(), found.arguments.clone()))
+}
+
 /// The functions that users made.
 fn users(catalog: &CatalogContext) -> Routines {
     let routines = catalog.statement().catalog.routines.iter();

@@ -7,6 +7,7 @@ use arrow::array::{Array, Int64Array};
 use super::transaction_id::next_number;
 use super::{Batch, Body, FunctionDef, T};
 use crate::codec::row::put_stored;
+use crate::system::pg_catalog::relations::FROZEN_BEFORE;
 use crate::types::CatalogType;
 
 /// The checksum of a row, of which the arguments are all columns.
@@ -34,6 +35,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 /// How many transactions there were since one; the most there can be for what is none.
 fn age(next: i64, xid: i64) -> i32 {
     match u32::try_from(xid) {
+        Ok(FROZEN_BEFORE) => 0,
         Ok(xid @ FIRST_NORMAL..) => (next as u32).wrapping_sub(xid) as i32,
         _ => i32::MAX,
     }
@@ -73,6 +75,7 @@ mod tests {
         let next = (5_i64 << 32) + 10;
         assert_eq!(age(next, 7), 3);
         assert_eq!(age(next, i64::from(u32::MAX)), 11);
+        assert_eq!(age(next, i64::from(FROZEN_BEFORE)), 0);
         assert_eq!((age(next, 0), age(next, 2)), (i32::MAX, i32::MAX));
     }
 }

@@ -1,8 +1,9 @@
 //! current_setting and set_config.
 
 use super::{FunctionDef, T};
-use crate::Result;
+use crate::system::SettingChange;
 use crate::system::pg_catalog::CatalogContext;
+use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("current_setting", &[T::Text], T::Text, |b, catalog| {
@@ -13,16 +14,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|name, may_be_missing| current_setting(catalog, name, may_be_missing))
     })
     .bounded(),
-    // The change takes effect when the statement has succeeded. A NULL value sets the empty text, as in PostgreSQL.
+    // The change takes effect when the statement has succeeded. A NULL value takes back what RESET goes back to.
     FunctionDef::catalog(
         "set_config",
         &[T::Text, T::Text, T::Bool],
         T::Text,
         |b, catalog| {
-            b.map3(|name: &str, value: Option<&str>, is_local: Option<bool>| {
-                let settings = &catalog.statement().settings;
-                settings.request_change(name, value.unwrap_or_default(), is_local.unwrap_or_default())
-            })
+            b.map3(
+                |name: Option<&str>, value: Option<&str>, is_local: Option<bool>| {
+                    let name = name.ok_or_else(|| Error::DataException {
+                        state: "22004",
+                        message: "SET requires parameter name".to_string(),
+                    })?;
+                    let change = SettingChange::of_text(name, value, is_local.unwrap_or_default());
+                    catalog.statement().settings.request_change(change)
+                },
+            )
         },
     )
     .on_null()

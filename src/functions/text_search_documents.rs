@@ -110,6 +110,21 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         })
     })
     .array(T::Int4),
+    FunctionDef::new("ts_token_type_numbers", &[T::Oid], T::Int4, |b| {
+        b.map1(|parser: i64| {
+            check_parser_oid(parser)?;
+            Ok::<_, Error>((1..=KINDS.len() as i32).collect::<Vec<i32>>())
+        })
+    })
+    .array(T::Int4),
+    FunctionDef::new("ts_token_type_names", &[T::Oid], T::Text, |b| {
+        b.map1(|parser: i64| check_parser_oid(parser).map(|()| texts_of_kinds(|kind| kind.0)))
+    })
+    .array(T::Text),
+    FunctionDef::new("ts_token_type_descriptions", &[T::Oid], T::Text, |b| {
+        b.map1(|parser: i64| check_parser_oid(parser).map(|()| texts_of_kinds(|kind| kind.1)))
+    })
+    .array(T::Text),
     FunctionDef::new("ts_token_type_names", &[T::Text], T::Text, |b| {
         kinds(b, |kind| kind.0)
     })
@@ -135,11 +150,27 @@ fn check_parser(name: &str) -> Result<()> {
     }
 }
 
+/// The oid of the parser `default`.
+const DEFAULT_PARSER: i64 = 3722;
+
+fn check_parser_oid(oid: i64) -> Result<()> {
+    match oid {
+        DEFAULT_PARSER => Ok(()),
+        _ => Err(Error::UndefinedObject {
+            kind: "text search parser",
+            name: oid.to_string(),
+        }),
+    }
+}
+
+fn texts_of_kinds(column: fn(&(&'static str, &'static str)) -> &'static str) -> Vec<String> {
+    KINDS.iter().map(|kind| column(kind).to_string()).collect()
+}
+
 fn kinds(batch: &Batch, column: fn(&(&'static str, &'static str)) -> &'static str) -> Result<ArrayRef> {
     batch.map1(|parser: &str| {
         check_parser(parser)?;
-        let texts = KINDS.iter().map(|kind| column(kind).to_string());
-        Ok::<_, Error>(texts.collect::<Vec<String>>())
+        Ok::<_, Error>(texts_of_kinds(column))
     })
 }
 

@@ -273,6 +273,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         inactive: false,
         options: Default::default(),
         comment: None,
+        classes: Default::default(),
         constraint_comment: None,
         expressions: Vec::new(),
         predicate: None,

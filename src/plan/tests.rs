@@ -79,6 +79,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             inactive: false,
             options: Default::default(),
             comment: None,
+            classes: Default::default(),
             constraint_comment: None,
             expressions: Vec::new(),
             buckets: None,

@@ -319,11 +319,11 @@ impl Binder<'_> {
             ("array_agg", None) => self.array_of_values(first),
             ("json_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Json),
-                ..self.array_of_values(first)?
+                ..self.array_of_shown(first)?
             }),
             ("jsonb_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Jsonb),
-                ..self.array_of_values(first)?
+                ..self.array_of_shown(first)?
             }),
             ("range_agg" | "range_intersect_agg", None) => self.gathered_ranges(name, first, wrong),
             ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
@@ -334,9 +334,15 @@ impl Binder<'_> {
         }
     }
 
+    /// The values, which the result prints: an oid that names an object as the name.
+    fn array_of_shown(&mut self, values: Bound) -> Result<Accumulation> {
+        let shown = self.as_shown(values)?;
+        self.array_of_values(shown)
+    }
+
     /// Keys and values, of which `function` makes a JSON object.
     fn object(&mut self, function: &'static str, key: Bound, value: Bound) -> Result<Accumulation> {
-        let (keys, values) = (self.array_of_values(key)?, self.array_of_values(value)?);
+        let (keys, values) = (self.array_of_shown(key)?, self.array_of_shown(value)?);
         Ok(Accumulation {
             calls: keys.calls.into_iter().chain(values.calls).collect(),
             finish: Finish::Object(function),

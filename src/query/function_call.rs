@@ -25,8 +25,28 @@ use crate::{Error, Result};
 /// Functions and operators of arrays to which the items count, not the dimensions in which they stand.
 const SEE_ITEMS: &[&str] = &["unnest", "array_to_string", "@>", "<@", "&&"];
 
+/// Functions that print values of any type: an oid that names an object prints as the name.
+const PRINT_VALUES: &[&str] = &[
+    "array_to_json",
+    "array_to_string",
+    "concat",
+    "concat_ws",
+    "format",
+    "json_build_array",
+    "json_build_object",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "quote_literal",
+    "quote_nullable",
+    "to_json",
+    "to_jsonb",
+];
+
 /// Schemas in which the functions of the registry may be asked for.
 const BUILT_IN_SCHEMAS: &[&str] = &["pg_catalog", "public", "keyspan", "information_schema"];
+
+/// The oid of the type `unknown`, which untyped literals are of.
+const UNKNOWN_OID: i64 = 705;
 
 /// Calls that SQL defines by what they mean, for arguments of any type.
 #[derive(Debug, Clone, Copy)]
@@ -209,7 +229,8 @@ impl Binder<'_> {
                 self.age_today(arguments)
             }
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
-                Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
+                let regtype = SqlType::Catalog(CatalogType::Regtype);
+                Bound::constant(&Value::Int(UNKNOWN_OID), regtype)
             }
             _ => {
                 if let [row] = arguments.as_slice()
@@ -324,6 +345,10 @@ impl Binder<'_> {
                 .into_iter()
                 .map(|argument| self.flattened(argument))
                 .collect();
+        }
+        if PRINT_VALUES.contains(&name) {
+            let shown = arguments.into_iter().map(|argument| self.as_shown(argument));
+            arguments = shown.collect::<Result<_>>()?;
         }
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let mut rows: Vec<&'static FunctionDef> = functions::functions_named(name).collect();

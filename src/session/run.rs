@@ -452,13 +452,12 @@ impl Session {
     /// Applies what `set_config` asked for while the statement ran.
     pub(super) fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
-            let values = [change.value];
             if change.local && self.transaction.block == Block::None {
                 // It ends with the statement, which is over; but for what is wrong with it.
-                Settings::clone(self.settings()).set(&change.name, &values)?;
+                change.apply(&mut Settings::clone(self.settings()))?;
                 continue;
             }
-            self.change_settings(change.local, |settings| settings.set(&change.name, &values))?;
+            self.change_settings(change.local, |settings| change.apply(settings))?;
             self.tell_without_effect(&change.name);
         }
         Ok(())

@@ -118,3 +118,37 @@ pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
         routines: &[],
     },
 ];
+
+/// An extension as pg_available_extensions lists it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AvailableExtension {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) comment: &'static str,
+}
+
+impl AvailableExtension {
+    /// Whether ALTER EXTENSION … SET SCHEMA may move it.
+    pub(crate) fn is_relocatable(self) -> bool {
+        self.name != PLPGSQL
+    }
+
+    /// The schema that it has to stand in, if it is not to be moved.
+    pub(crate) fn schema(self) -> Option<&'static str> {
+        (!self.is_relocatable()).then_some("pg_catalog")
+    }
+}
+
+/// What there is of extensions.
+pub(crate) fn available() -> impl Iterator<Item = AvailableExtension> {
+    let known = KNOWN_EXTENSIONS.iter().map(|known| AvailableExtension {
+        name: known.name,
+        version: known.version,
+        comment: known.comment,
+    });
+    known.chain([AvailableExtension {
+        name: PLPGSQL,
+        version: "1.0",
+        comment: "PL/pgSQL procedural language",
+    }])
+}

@@ -14,7 +14,7 @@ pub mod datafusion_error;
 mod deferred_constraints;
 mod expiry_figures;
 mod exported_snapshots;
-mod extensions;
+pub(crate) mod extensions;
 mod grown_stack;
 mod index_builds;
 pub(crate) mod interrupt;
@@ -67,8 +67,8 @@ pub use scram::{SCRAM_SHA_256, ScramExchange, scram_verifier};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionOwner, SessionState, SharedMark, TcpEnds, now_us};
 pub use settings::{
-    LoggedStatements, PlanSettings, SERVER_VERSION, SettingRow, SettingSource, Settings, UnwrittenColumns,
-    definitions, severity_rank,
+    LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingRow, SettingSource, Settings,
+    UnwrittenColumns, definitions, severity_rank,
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;

@@ -1,6 +1,7 @@
 //! The session's settings: one row a setting in `definitions`, read by SET, SHOW, RESET, pg_settings and
 //! `docs/settings.md`. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
 
+mod change;
 mod choices;
 mod compatibility;
 mod definition;
@@ -30,9 +31,12 @@ use crate::types::{
     TrigramThresholds, Zone,
 };
 use crate::{Error, Result};
+pub use change::SettingChange;
 pub use choices::{LoggedStatements, UnwrittenColumns};
+pub(crate) use definition::SettingKind;
+#[cfg(test)]
+pub(crate) use definition::Unit;
 pub use definition::{SettingDef, SettingScope};
-pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
 #[cfg(test)]
 pub(crate) use own::REWRITE_RULES;
@@ -167,33 +171,24 @@ pub struct Settings {
     sources: Vec<SettingSource>,
     /// Those of the settings that plans depend on: the same `Arc` as long as they are the same.
     of_plans: PlanSettings,
-    /// What RESET goes back to, in the same order.
-    reset_values: Arc<[Arc<str>]>,
+    /// What RESET goes back to, and where it comes from, in the same order.
+    reset_values: Arc<[(Arc<str>, SettingSource)]>,
     /// Settings of the client's own (`app.user`), which PostgreSQL allows under any prefix.
     custom: BTreeMap<String, String>,
     /// What `set_config` asked for while a statement ran.
     requested: Arc<Mutex<Vec<SettingChange>>>,
 }
 
-/// A change that `set_config` asks for; the session applies it when the statement has succeeded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingChange {
-    /// The setting.
-    pub name: String,
-    /// Its new value.
-    pub value: String,
-    /// Until the end of the transaction only.
-    pub local: bool,
-}
-
-/// One setting as SHOW ALL and pg_settings list it.
+/// One setting, of which SHOW ALL lists what is shown, and pg_settings what is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
     /// Its name.
     pub name: String,
     /// Its value, as SHOW prints it.
     pub value: String,
-    /// What RESET goes back to, likewise.
+    /// Its value in the form that is kept: numbers in the setting's unit.
+    pub kept_value: String,
+    /// What RESET goes back to, in the same form.
     pub reset_value: Option<String>,
     /// Where the value comes from.
     pub source: SettingSource,
@@ -237,7 +232,21 @@ impl Settings {
 
     /// RESET goes back to the values of now.
     pub fn keep_as_reset(&mut self) {
-        self.reset_values = self.values.clone().into();
+        let sources = self.sources.iter().copied();
+        self.reset_values = self.values.iter().cloned().zip(sources).collect();
+    }
+
+    /// Goes back to what RESET does; one of the client's own becomes the empty text. Errors: as `set`.
+    fn take_back(&mut self, name: &str) -> Result<()> {
+        let Some((index, def)) = find(name) else {
+            return self.set_custom(name, &[]);
+        };
+        check_scope(def)?;
+        let (value, source) = &self.reset_values[index];
+        self.values[index] = Arc::clone(value);
+        self.sources[index] = *source;
+        self.derive();
+        Ok(())
     }
 
     /// A setting's own name, and the value as SHOW would print it, if it may be stored as what sessions begin with.
@@ -286,11 +295,7 @@ impl Settings {
         let Some((index, def)) = find(name) else {
             return self.set_custom(name, values);
         };
-        match def.scope {
-            SettingScope::Session => {}
-            SettingScope::Server => return Err(read_only(def.name, true)),
-            SettingScope::Internal => return Err(read_only(def.name, false)),
-        }
+        check_scope(def)?;
         let value = normalize(def, values, &self.values[index])?;
         self.values[index] = value.into();
         self.sources[index] = source;
@@ -313,11 +318,7 @@ impl Settings {
             self.custom.remove(&name.to_lowercase());
             return Ok(());
         };
-        match def.scope {
-            SettingScope::Session => {}
-            SettingScope::Server => return Err(read_only(def.name, true)),
-            SettingScope::Internal => return Err(read_only(def.name, false)),
-        }
+        check_scope(def)?;
         self.values[index] = defaults.values[index].clone();
         self.sources[index] = defaults.sources[index];
         self.derive();
@@ -355,13 +356,15 @@ impl Settings {
         let known = definitions().iter().enumerate().map(|(index, def)| SettingRow {
             name: def.name.to_string(),
             value: display(def, &self.values[index]),
-            reset_value: self.reset_values.get(index).map(|value| display(def, value)),
+            kept_value: self.values[index].to_string(),
+            reset_value: self.reset_values.get(index).map(|(value, _)| value.to_string()),
             source: self.sources[index],
             def: Some(def),
         });
         let custom = self.custom.iter().map(|(name, value)| SettingRow {
             name: name.clone(),
             value: value.clone(),
+            kept_value: value.clone(),
             reset_value: None,
             source: SettingSource::Session,
             def: None,
@@ -403,34 +406,6 @@ impl Settings {
             result_limits: self.result_limits,
             trigrams: self.trigrams,
         }
-    }
-
-    /// `set_config(name, value, local)`: checks the change now and leaves it for the session to apply when the
-    /// statement has succeeded; answers the value as SHOW will print it. Errors: as `set`.
-    pub fn request_change(&self, name: &str, value: &str, local: bool) -> Result<String> {
-        let mut changed = self.clone();
-        changed.set(name, &[value.to_string()])?;
-        let change = SettingChange {
-            name: name.to_string(),
-            value: value.to_string(),
-            local,
-        };
-        if let Ok(mut requested) = self.requested.lock() {
-            requested.push(change);
-        }
-        changed.show(name)
-    }
-
-    /// The settings with the changes that were asked for and are not applied yet; `None` where there are none.
-    pub fn with_requested(&self) -> Option<Settings> {
-        let requested = self.requested.lock().map(|requested| requested.clone());
-        let requested = requested.unwrap_or_default();
-        let mut changed = (!requested.is_empty()).then(|| self.clone())?;
-        for change in requested {
-            // It was taken once, and is a value that the setting can have.
-            let _ = changed.set(&change.name, &[change.value]);
-        }
-        Some(changed)
     }
 
     /// How many changes were asked for.
@@ -590,6 +565,15 @@ fn read_only(name: &str, restart: bool) -> Error {
     }
 }
 
+/// Errors: 55P02 for a setting that SET cannot change.
+fn check_scope(def: &SettingDef) -> Result<()> {
+    match def.scope {
+        SettingScope::Session => Ok(()),
+        SettingScope::Server => Err(read_only(def.name, true)),
+        SettingScope::Internal => Err(read_only(def.name, false)),
+    }
+}
+
 fn undefined(name: &str) -> Error {
     let nearest = nearest_name(name, definitions().iter().map(|def| def.name));
     Error::UndefinedSetting {
@@ -696,16 +680,9 @@ mod tests {
     #[test]
     fn set_config_is_left_for_the_session() {
         let settings = Settings::default();
-        assert_eq!(
-            settings.request_change("application_name", "x", true).unwrap(),
-            "x"
-        );
+        let change = SettingChange::of_text("application_name", Some("x"), true);
+        assert_eq!(settings.request_change(change.clone()).unwrap(), "x");
         assert_eq!(settings.show("application_name").unwrap(), "");
-        let change = SettingChange {
-            name: "application_name".into(),
-            value: "x".into(),
-            local: true,
-        };
         assert_eq!(settings.take_requested(), [change]);
         assert!(settings.take_requested().is_empty());
     }

@@ -63,6 +63,7 @@ fn table() -> TableDef {
         inactive: false,
         options: Default::default(),
         comment: None,
+        classes: Default::default(),
         constraint_comment: None,
         expressions: Vec::new(),
         buckets: None,

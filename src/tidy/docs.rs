@@ -148,9 +148,11 @@ fn quantity(number: i64, unit: Unit) -> String {
     let (mut units, mut number, step) = match unit {
         Unit::None => return number.to_string(),
         Unit::Milliseconds => return format!("{number} ms"),
+        Unit::Seconds => return format!("{number} s"),
         Unit::Pages => return format!("{number} pages"),
         Unit::Bytes => (["B", "kB", "MB", "GB", "TB"].as_slice(), number, 1024),
         Unit::Kilobytes => (["kB", "MB", "GB", "TB"].as_slice(), number, 1024),
+        Unit::Megabytes => (["MB", "GB", "TB"].as_slice(), number, 1024),
     };
     if number <= 0 {
         return number.to_string();

@@ -109,6 +109,7 @@ pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
+    array_oid_of_rows, relation_of_row_array,
 };
 pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};

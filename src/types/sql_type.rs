@@ -404,6 +404,21 @@ pub struct RecordField {
     pub ty: SqlType,
 }
 
+/// What tells the oid of the type of arrays of a relation's rows from the relation's own. Objects get numbers from 16384 upwards one by one, and
+/// none gets as far.
+const ROW_ARRAYS: u32 = 1 << 30;
+
+/// The oid of the type of arrays of a relation's rows.
+pub fn array_oid_of_rows(relation: u32) -> u32 {
+    relation | ROW_ARRAYS
+}
+
+/// The relation of whose rows the type with this oid is an array; `None`: it is no such oid.
+pub fn relation_of_row_array(oid: i64) -> Option<i64> {
+    let rows = i64::from(ROW_ARRAYS);
+    (rows..2 * rows).contains(&oid).then(|| oid - rows)
+}
+
 impl RecordType {
     /// The type of rows of these columns that no table and no CREATE TYPE says.
     pub fn anonymous(columns: impl IntoIterator<Item = (String, SqlType)>) -> RecordType {
@@ -419,7 +434,7 @@ impl RecordType {
         }
     }
 
-    /// The row type of a table or view: its oid is the relation's. Arrays of it have no type of their own.
+    /// The row type of a table or view: its oid is the relation's, and that of its arrays is made of it.
     pub fn of_relation(
         oid: u32,
         name: &str,
@@ -428,6 +443,7 @@ impl RecordType {
     ) -> RecordType {
         RecordType {
             oid,
+            array_oid: array_oid_of_rows(oid),
             version,
             name: name.to_string(),
             ..RecordType::anonymous(columns)
@@ -441,7 +457,9 @@ impl RecordType {
 
     /// Whether it is that of a table's or view's rows.
     pub fn is_of_relation(&self) -> bool {
-        !self.is_anonymous() && self.array_oid == RECORD_OIDS.1
+        // What was stored before arrays of rows had types says those of `record`.
+        let of_relations = [array_oid_of_rows(self.oid), RECORD_OIDS.1];
+        !self.is_anonymous() && of_relations.contains(&self.array_oid)
     }
 
     /// The place of the column of this name.

@@ -85,6 +85,7 @@ pub(in crate::catalog) fn table() -> TableDef {
             inactive: false,
             options: Default::default(),
             comment: None,
+            classes: Default::default(),
             constraint_comment: None,
             expressions: Vec::new(),
             buckets: None,

@@ -97,6 +97,7 @@ fn add_unique(ctx: &StatementContext, change: &mut Change, unique: NewUnique) ->
         buckets: None,
         predicate: None,
         terms: None,
+        classes: BTreeMap::new(),
         unique: unique.deferral.is_none(),
         nulls_not_distinct: unique.nulls_not_distinct,
         constraint: true,

@@ -30,6 +30,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         predicate,
         buckets,
         terms,
+        classes,
         names,
     } = key(ctx, create, &mut changed, options.buckets)?;
     tell_method(ctx, create, terms.is_some());
@@ -51,6 +52,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         predicate,
         buckets,
         terms,
+        classes,
         unique: create.unique,
         nulls_not_distinct: create.unique && create.nulls_distinct == Some(false),
         constraint: false,

@@ -59,6 +59,7 @@ impl DescribedIndex {
             inactive: false,
             options: self.options,
             comment: self.comment,
+            classes: Default::default(),
             constraint_comment: None,
             expressions: Vec::new(),
             buckets: None,

@@ -78,6 +78,7 @@ pub(super) fn add(ctx: &StatementContext, change: &mut Change, new: LikeIndex) -
         predicate: key.predicate,
         buckets: None,
         terms: None,
+        classes: BTreeMap::new(),
         unique: false,
         nulls_not_distinct: false,
         constraint: true,

@@ -31,6 +31,8 @@ pub(super) struct NewIndex {
     pub(super) buckets: Option<IndexBuckets>,
     /// What it has entries of, if it is inverted.
     pub(super) terms: Option<IndexTerms>,
+    /// Operator classes to be told (see `IndexDef`).
+    pub(super) classes: BTreeMap<ColumnId, String>,
     pub(super) unique: bool,
     /// NULLS NOT DISTINCT.
     pub(super) nulls_not_distinct: bool,
@@ -170,6 +172,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         inactive: false,
         options: new.options.clone(),
         comment: None,
+        classes: new.classes.clone(),
         constraint_comment: None,
     };
     table.next_index_id += 1;

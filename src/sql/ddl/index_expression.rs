@@ -9,7 +9,7 @@
 //!
 //! An index over what is not stored yet stores the rows of its table anew, beside writers (`rekey_build`), or in a block's transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use sqlparser::ast::{Expr, IndexColumn};
 
@@ -39,6 +39,7 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
         predicate: None,
         buckets: None,
         terms: None,
+        classes: BTreeMap::new(),
         names: Vec::new(),
     };
     if let Some(condition) = written.condition {
@@ -71,12 +72,14 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
                 let id = plain[0].column;
                 let at = table.column_index_by_id(id);
                 key.names.extend(at.map(|at| table.columns[at].name.clone()));
+                key.classes.extend(key::told_class(part).map(|class| (id, class)));
                 key.columns.extend(plain);
             }
             Some(ExpressionColumn { id, ty }) => {
                 let at = table.column_index_by_id(id);
                 check_key_type(&ty, at.map_or("", |at| &table.columns[at].name))?;
                 key::check_operator_class(part, &ty)?;
+                key.classes.extend(key::told_class(part).map(|class| (id, class)));
                 key.columns.push(key::key_column(id, part));
             }
         }

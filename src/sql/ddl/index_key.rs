@@ -1,5 +1,7 @@
 //! The key of an index, as it is written and as it is read.
 
+use std::collections::BTreeMap;
+
 use sqlparser::ast::{Expr, IndexColumn};
 
 use crate::catalog::{IndexBuckets, IndexExpression, IndexTerms, KeyColumn};
@@ -13,6 +15,8 @@ pub(super) struct Key {
     pub(super) predicate: Option<IndexExpression>,
     pub(super) buckets: Option<IndexBuckets>,
     pub(super) terms: Option<IndexTerms>,
+    /// Operator classes to be told (see `IndexDef`).
+    pub(super) classes: BTreeMap<ColumnId, String>,
     /// Of each part what the index's name has of it.
     pub(super) names: Vec<String>,
 }

@@ -80,6 +80,13 @@ pub(super) fn check_operator_class(part: &IndexColumn, ty: &SqlType) -> Result<(
     }
 }
 
+/// The operator class of a part of a key, if it is one that sorts as the type does and is not its own: by bytes, as all text does here.
+pub(super) fn told_class(part: &IndexColumn) -> Option<String> {
+    let name = part.operator_class.as_ref()?.0.last()?.as_ident()?;
+    let name = names::fold(name);
+    name.ends_with("_pattern_ops").then_some(name)
+}
+
 /// A column in the direction that a part of a key says.
 pub(super) fn key_column(column: ColumnId, part: &IndexColumn) -> KeyColumn {
     let descending = part.column.options.asc == Some(false);

@@ -264,6 +264,7 @@ fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn
         };
         let source = index.term_sources().nth(at);
         let class = source.and_then(|source| source.named.as_ref());
+        let class = class.or_else(|| index.classes.get(&key.column));
         written.push(IndexColumn {
             column: OrderByExpr {
                 expr,

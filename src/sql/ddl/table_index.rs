@@ -111,6 +111,7 @@ pub(super) fn define_computed(
         predicate: key.predicate,
         buckets: key.buckets,
         terms: key.terms,
+        classes: key.classes,
         unique: like.unique,
         nulls_not_distinct: like.nulls_not_distinct,
         constraint: like.constraint,

@@ -2,17 +2,16 @@
 
 use crate::error::nearest_name;
 use crate::parse::quoting::quote_ident;
-use crate::system::StatementContext;
+use crate::system::{SettingChange, StatementContext};
 use crate::{Error, Result};
 
 /// Runs it; ROLLBACK takes it back, as SET. Errors: 3F000.
 pub(super) fn execute(ctx: &StatementContext, schema: &str) -> Result<()> {
     match ctx.catalog.schema(schema) {
         Ok(known) => {
-            let settings = &ctx.settings;
-            settings
-                .request_change("search_path", &quote_ident(&known.name), false)
-                .map(drop)
+            let path = quote_ident(&known.name);
+            let change = SettingChange::of_text("search_path", Some(&path), false);
+            ctx.settings.request_change(change).map(drop)
         }
         Err(error) => {
             let known = ctx.catalog.schemas.keys().map(String::as_str);

@@ -16,7 +16,7 @@ use crate::parse::{ParsedStatement, StatementKind};
 use crate::query::CursorRows;
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::sql::{OpenedCursor, Outcome, Statement, execute_here, held_back, open_cursor, raise_warnings};
-use crate::system::{Settings, StatementContext, TransactionRequest};
+use crate::system::{SettingChange, Settings, StatementContext, TransactionRequest};
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
@@ -211,12 +211,13 @@ impl Ran {
 
 /// SET and RESET, of those that only a session runs.
 fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<Ran> {
-    let (name, value, local) = match command {
-        Command::Set {
-            name,
-            values: Some(values),
-            local,
-        } => (name, values.join(", "), *local),
+    let change = match command {
+        Command::Set { name, values, local } => SettingChange {
+            name: name.clone(),
+            values: values.clone(),
+            local: *local,
+        },
+        Command::Reset { name: Some(name) } => SettingChange::of_text(name, None, false),
         Command::Satisfied { .. } => return Ok(Ran::nothing()),
         Command::Show { name: Some(name) } => return shown(ctx, name),
         Command::Listen { channel } => {
@@ -244,9 +245,9 @@ fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<
             ));
         }
     };
-    ctx.settings.request_change(name, &value, local)?;
     let mut settings = Settings::clone(&ctx.settings);
-    settings.set(name, std::slice::from_ref(&value))?;
+    change.apply(&mut settings)?;
+    ctx.settings.request_change(change)?;
     ctx.settings = Arc::new(settings);
     Ok(Ran::nothing())
 }
@@ -319,7 +320,8 @@ async fn set_transaction(ctx: &mut StatementContext, modes: &Modes) -> Result<()
     }
     if modes.read_only == Some(true) {
         settings.set_internal("transaction_read_only", "on")?;
-        ctx.settings.request_change("transaction_read_only", "on", true)?;
+        let change = SettingChange::of_text("transaction_read_only", Some("on"), true);
+        ctx.settings.request_change(change)?;
         ctx.settings = Arc::new(settings);
     }
     Ok(())

@@ -96,6 +96,15 @@ impl UserRelation {
             None => self.columns.get(key.attribute.checked_sub(1)?),
         })
     }
+
+    /// The columns that an index has by INCLUDE.
+    pub(crate) fn included_columns<'a>(
+        &'a self,
+        index: &'a UserIndex,
+    ) -> impl Iterator<Item = &'a UserColumn> {
+        let included = index.included.iter();
+        included.filter_map(|attribute| self.columns.get(attribute.checked_sub(1)?))
+    }
 }
 
 /// What a relation's oid stands for.
@@ -438,12 +447,12 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
     }
 }
 
-/// The domain of a view's column that shows a column of the one table whose rows the view shows. Of others it is not known.
-fn shown_domain(catalog: &Catalog, view: &ViewDef, column: usize) -> Option<Arc<TypeDef>> {
+/// What a view's column shows, if that is a column of the one table whose rows the view shows. Of others it is not known.
+fn shown_column<'a>(catalog: &'a Catalog, view: &ViewDef, column: usize) -> Option<&'a ColumnDef> {
     let shows = view.shows.as_ref()?;
     let at = shows.columns.get(column).copied().flatten()?;
     let table = catalog.table_by_oid(shows.oid)?;
-    table.visible_columns().nth(at)?.domain.clone()
+    table.visible_columns().nth(at)
 }
 
 fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
@@ -451,10 +460,14 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         .columns
         .iter()
         .enumerate()
-        .map(|(at, (name, ty))| UserColumn {
-            comment: view.column_comments.get(name).cloned(),
-            domain: shown_domain(catalog, view, at),
-            ..UserColumn::plain(name.clone(), type_by_format(&catalog.types, ty))
+        .map(|(at, (name, ty))| {
+            let shown = shown_column(catalog, view, at);
+            UserColumn {
+                comment: view.column_comments.get(name).cloned(),
+                domain: shown.and_then(|column| column.domain.clone()),
+                collation: shown.and_then(|column| column.collation.clone()),
+                ..UserColumn::plain(name.clone(), type_by_format(&catalog.types, ty))
+            }
         })
         .collect();
     UserRelation {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::default_text::{SequencesByOid, default_text};
-use crate::catalog::{ColumnDef, ColumnDefault, ExpressionText, TableDef, TypeDef};
+use crate::catalog::{ColumnDef, ColumnDefault, TableDef, TypeDef};
 use crate::types::SqlType;
 
 /// A column; its attribute number is its position in the relation, from 1.
@@ -72,7 +72,7 @@ pub(super) fn user_column(
         domain: column.domain.clone(),
         not_null: column.is_never_null(),
         collation: column.collation.clone(),
-        default_node: default.as_ref().map(node_text),
+        default_node: (default.as_ref()).map(|text| node_of(&text.plain, &text.pretty)),
         default: default.map(|default| default.plain),
         sequences: column.sequences_used(),
         identity,
@@ -86,14 +86,14 @@ pub(super) fn user_column(
 const FORMS_APART: char = '\u{1}';
 
 /// An expression as a column of the catalogs holds it.
-fn node_text(text: &ExpressionText) -> String {
-    match text.plain == text.pretty {
-        true => text.plain.clone(),
-        false => format!("{}{FORMS_APART}{}", text.plain, text.pretty),
+pub(crate) fn node_of(plain: &str, pretty: &str) -> String {
+    match plain == pretty {
+        true => plain.to_string(),
+        false => format!("{plain}{FORMS_APART}{pretty}"),
     }
 }
 
-/// The form of what [`node_text`] gave that is wanted.
+/// The form of what [`node_of`] gave that is wanted.
 pub(crate) fn form_of_node(node: &str, pretty: bool) -> &str {
     match node.split_once(FORMS_APART) {
         Some((_, form)) if pretty => form,

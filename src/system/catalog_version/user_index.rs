@@ -5,6 +5,7 @@ use super::user_column::{UserColumn, user_column};
 use crate::catalog::{ColumnDef, Deferral, Exclusion, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::codec::terms::TermClass;
+use crate::types::SqlType;
 
 /// An index or the primary key.
 #[derive(Debug)]
@@ -89,8 +90,9 @@ pub(crate) struct UserExpression {
     /// As it stands in CREATE INDEX.
     pub(crate) text: String,
     pub(crate) pretty_text: String,
-    /// As `pg_get_expr` prints it.
+    /// As `pg_get_expr` prints it, plain and pretty.
     pub(crate) node: String,
+    pub(crate) pretty_node: String,
 }
 
 /// An index of a table with these visible columns.
@@ -100,12 +102,7 @@ pub(super) fn user_index(
     index: &IndexDef,
     primary: bool,
 ) -> UserIndex {
-    let attribute = |id| {
-        visible
-            .iter()
-            .position(|column| column.id == id)
-            .map(|position| position + 1)
-    };
+    let attribute = |id| attribute_of(visible, id);
     UserIndex {
         oid: i64::from(index.oid),
         parent: None,
@@ -116,27 +113,7 @@ pub(super) fn user_index(
         predicate: (index.predicate.as_ref())
             .map(|predicate| (predicate.text.clone(), predicate.pretty_text.clone())),
         is_inverted: index.terms.is_some(),
-        keys: index
-            .shown_columns()
-            .iter()
-            .enumerate()
-            .filter_map(|(place, key)| {
-                let source = index.term_sources().nth(place);
-                let computed = user_expression(sequences, (table, index), key.column);
-                let attribute = match computed {
-                    Some(_) => 0,
-                    None => attribute(key.column)?,
-                };
-                Some(UserKey {
-                    attribute,
-                    computed,
-                    descending: key.descending,
-                    nulls_first: key.nulls_first,
-                    terms: source.map(|source| source.class),
-                    class: source.and_then(|source| source.named.clone()),
-                })
-            })
-            .collect(),
+        keys: user_keys(sequences, (table, visible), index),
         included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
         unique: index.unique || index.deferral.is_some(),
         nulls_not_distinct: index.nulls_not_distinct,
@@ -161,6 +138,44 @@ pub(super) fn user_index(
             )
             .collect(),
     }
+}
+
+/// The number of a column among the visible ones.
+fn attribute_of(visible: &[&ColumnDef], id: ColumnId) -> Option<usize> {
+    let position = visible.iter().position(|column| column.id == id)?;
+    Some(position + 1)
+}
+
+/// What an index is over.
+fn user_keys(
+    sequences: &SequencesByOid<'_>,
+    (table, visible): (&TableDef, &[&ColumnDef]),
+    index: &IndexDef,
+) -> Vec<UserKey> {
+    let mut keys: Vec<UserKey> = index
+        .shown_columns()
+        .iter()
+        .enumerate()
+        .filter_map(|(place, key)| {
+            let source = index.term_sources().nth(place);
+            let computed = user_expression(sequences, (table, index), key.column);
+            let attribute = match computed {
+                Some(_) => 0,
+                None => attribute_of(visible, key.column)?,
+            };
+            Some(UserKey {
+                attribute,
+                computed,
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+                terms: source.map(|source| source.class),
+                class: (source.and_then(|source| source.named.clone()))
+                    .or_else(|| index.classes.get(&key.column).cloned()),
+            })
+        })
+        .collect();
+    number_names(&mut keys, visible);
+    keys
 }
 
 /// The parts of a primary key that are computed for it, but for the number of the bucket, which BUCKETS says.
@@ -213,6 +228,78 @@ fn closes_at_end(sql: &str) -> bool {
     false
 }
 
+/// What PostgreSQL names the column of an expression: the column or the function that it is, under casts; the type of a cast of anything
+/// else; `expr`.
+fn name_of_expression(text: &str) -> String {
+    let mut rest = text;
+    let mut cast_to = None;
+    loop {
+        if rest.starts_with('(') && closes_at_end(rest) {
+            rest = &rest[1..rest.len() - 1];
+        } else if let Some((operand, ty)) = rest.rsplit_once("::").filter(|(operand, _)| is_unit(operand)) {
+            cast_to = cast_to.or_else(|| type_word(ty));
+            rest = operand;
+        } else {
+            break;
+        }
+    }
+    let word = if is_call(rest) {
+        rest.split('(').next().map(str::to_lowercase)
+    } else {
+        is_name(rest).then(|| unquoted(rest))
+    };
+    word.or(cast_to).unwrap_or_else(|| "expr".to_string())
+}
+
+/// Whether a text is one operand: a name, a call, or what stands in parentheses.
+fn is_unit(text: &str) -> bool {
+    is_name(text) || is_call(text) || text.starts_with('(') && closes_at_end(text)
+}
+
+fn is_name(text: &str) -> bool {
+    let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inner {
+        Some(inner) => !inner.replace("\"\"", "").contains('"'),
+        None => {
+            text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+        }
+    }
+}
+
+fn unquoted(name: &str) -> String {
+    let inner = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.map_or_else(|| name.to_string(), |inner| inner.replace("\"\"", "\""))
+}
+
+/// The name of a type in pg_type, of one that stands behind `::`.
+fn type_word(ty: &str) -> Option<String> {
+    let base = ty.split('(').next()?.trim();
+    match SqlType::from_name(base, &[]) {
+        Ok(Some(ty)) => Some(ty.catalog_name()),
+        _ => base.rsplit('.').next().map(unquoted),
+    }
+}
+
+/// Names that several columns of an index would have get numbers, as in PostgreSQL.
+fn number_names(keys: &mut [UserKey], visible: &[&ColumnDef]) {
+    let mut taken: Vec<String> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let Some(computed) = &mut key.computed else {
+            let column = key.attribute.checked_sub(1).and_then(|at| visible.get(at));
+            taken.extend(column.map(|column| column.name.clone()));
+            continue;
+        };
+        let name = &computed.column.name;
+        if taken.contains(name) {
+            let numbered = (1..).map(|number| format!("{name}{number}"));
+            let free = { numbered }.find(|name| !taken.contains(name));
+            computed.column.name = free.unwrap_or_default();
+        }
+        taken.push(computed.column.name.clone());
+    }
+}
+
 /// The expression of an index that a column holds.
 fn user_expression(
     sequences: &SequencesByOid<'_>,
@@ -228,10 +315,7 @@ fn user_expression(
         true => text.to_string(),
         false => format!("({text})"),
     };
-    let name = match expression.is_call {
-        true => expression.text.split('(').next().unwrap_or("expr").to_string(),
-        false => "expr".to_string(),
-    };
+    let name = name_of_expression(&expression.text);
     Some(Box::new(UserExpression {
         column: UserColumn {
             name,
@@ -240,5 +324,6 @@ fn user_expression(
         text: written(&expression.text),
         pretty_text: written(&expression.pretty_text),
         node: expression.text.clone(),
+        pretty_node: expression.pretty_text.clone(),
     }))
 }

@@ -9,6 +9,7 @@ use crate::codec::terms::TermClass;
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition, static_cells};
 use crate::system::catalog_version::objects::{OWNER_OID, SYSTEM, UserColumn, UserIndex};
+use crate::system::catalog_version::user_column::node_of;
 use crate::types::SqlType;
 
 /// The oid of the access method `btree`.
@@ -50,7 +51,13 @@ pub(super) fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indcheckxmin", boolean(index.inactive)),
                 ("indkey", vector(index.attributes())),
                 ("indexprs", expressions(index)),
-                ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),
+                (
+                    "indpred",
+                    index
+                        .predicate
+                        .as_ref()
+                        .map(|(plain, pretty)| node_of(plain, pretty)),
+                ),
                 (
                     "indcollation",
                     vector(columns.iter().map(|column| collation_of(column))),
@@ -58,8 +65,10 @@ pub(super) fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 (
                     "indclass",
                     vector(columns.iter().enumerate().map(|(at, column)| {
-                        let terms = index.keys.get(at).and_then(|key| key.terms);
-                        terms.map_or_else(|| operator_class(&column.ty), term_class)
+                        let key = index.keys.get(at);
+                        let told = key.and_then(|key| pattern_class(key.class.as_deref()?));
+                        let terms = key.and_then(|key| key.terms).map(term_class);
+                        told.or(terms).unwrap_or_else(|| operator_class(&column.ty))
                     })),
                 ),
                 (
@@ -79,8 +88,10 @@ pub(super) fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
 /// What an index is over beside columns, as `pg_get_expr` prints it.
 fn expressions(index: &UserIndex) -> Cell {
     let nodes = index.keys.iter().filter_map(|key| key.computed.as_ref());
-    let nodes: Vec<&str> = nodes.map(|computed| computed.node.as_str()).collect();
-    (!nodes.is_empty()).then(|| nodes.join(", "))
+    let (plain, pretty): (Vec<&str>, Vec<&str>) = nodes
+        .map(|computed| (computed.node.as_str(), computed.pretty_node.as_str()))
+        .unzip();
+    (!plain.is_empty()).then(|| node_of(&plain.join(", "), &pretty.join(", ")))
 }
 
 /// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
@@ -128,6 +139,16 @@ pub(super) fn operator_of(symbol: &str, ty: &SqlType) -> i64 {
     });
     let key = (symbol.to_string(), compared_as(ty));
     OPERATORS.get(&key).copied().unwrap_or(0)
+}
+
+/// The operator class of btree that sorts by bytes, of those that are kept by name.
+fn pattern_class(name: &str) -> Option<i64> {
+    match name {
+        "text_pattern_ops" => Some(4217),
+        "varchar_pattern_ops" => Some(4218),
+        "bpchar_pattern_ops" => Some(4219),
+        _ => None,
+    }
 }
 
 /// The operator class of gin that takes values apart so.

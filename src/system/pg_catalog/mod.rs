@@ -19,8 +19,10 @@
 //! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
 //! x)`, typed [`crate::types::SqlType::output_type`].
 
+mod attribute_rows;
 mod cast_rows;
 mod constraint_rows;
+mod counter_rows;
 pub(crate) mod ddl_text;
 mod index_rows;
 mod information_schema;
@@ -69,6 +71,7 @@ use crate::{Error, Result};
 pub(crate) use cast_rows::has_built_in_cast;
 pub(crate) use index_rows::{BTREE, GIN};
 pub(crate) use role_rows::{is_role, role_oid, user_oid};
+pub(crate) use routine_rows::PLPGSQL_OID;
 
 /// The hidden column that says which relation a row is of, behind all others; not among the columns of `*`.
 pub const TABLE_OID: &str = "tableoid";

@@ -4,8 +4,8 @@
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, type_by_catalog_name};
 use crate::system::catalog_version::objects::{Objects, SYSTEM, path_with_catalog};
-use crate::types::TYPES;
 use crate::types::strings::truncate_name;
+use crate::types::{TYPES, relation_of_row_array};
 
 /// Splits a possibly quoted, possibly qualified name as `regclass` reads it; unquoted parts fold to lower case, long ones are cut.
 /// `None` when it is no name.
@@ -83,10 +83,15 @@ pub(crate) fn format_type(
         };
         return name + if user.is_array { "[]" } else { "" };
     }
-    // The row type of a table shares its oid.
-    objects
-        .relation_display_name(oid, search_path)
-        .unwrap_or_else(|| "???".to_string())
+    // The row type of a table shares its oid, of which that of arrays is made.
+    let (relation, brackets) = match relation_of_row_array(oid) {
+        Some(relation) => (relation, "[]"),
+        None => (oid, ""),
+    };
+    match objects.relation_display_name(relation, search_path) {
+        Some(name) => name + brackets,
+        None => "???".to_string(),
+    }
 }
 
 /// The names that the SQL standard gives types, with their modifiers.

@@ -15,15 +15,15 @@ pub(crate) const PROCEDURE_CLASS: i64 = 1255;
 /// pg_cast.
 pub(crate) const CAST_CLASS: i64 = 2605;
 /// pg_language.
-pub(super) const LANGUAGE_CLASS: i64 = 2612;
+pub(crate) const LANGUAGE_CLASS: i64 = 2612;
 /// Of roles.
-pub(super) const AUTHID_CLASS: i64 = 1260;
+pub(crate) const AUTHID_CLASS: i64 = 1260;
 /// Of databases.
 pub(super) const DATABASE_CLASS: i64 = 1262;
 /// pg_extension.
 pub(crate) const EXTENSION_CLASS: i64 = 3079;
 /// pg_namespace.
-pub(super) const NAMESPACE_CLASS: i64 = 2615;
+pub(crate) const NAMESPACE_CLASS: i64 = 2615;
 /// pg_rewrite.
 pub(super) const REWRITE_CLASS: i64 = 2618;
 /// pg_attrdef.

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 
 use arrow::array::RecordBatch;
 
+use super::attribute_rows;
+use super::counter_rows;
 use super::ddl_text::{index_definition, view_definition};
 use super::index_rows::{self, BTREE, GIN, GIST, INDEX, SPGIST};
 use super::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TRIGGER_CLASS, TYPE_CLASS, collation_of,
-    default_oid,
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TRIGGER_CLASS, TYPE_CLASS, default_oid,
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
 use super::role_rows::{self, DATABASE_OWNER_OID};
@@ -18,9 +19,7 @@ use super::{
     trigger_rows, type_rows, view_rows,
 };
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{
-    OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserColumn, UserIndex, UserRelation, type_facts,
-};
+use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserIndex, UserRelation};
 
 /// Fills the rows that are ours, beside those that every database has.
 pub(super) type Fill = fn(&Source<'_>, &mut RelationRows);
@@ -32,7 +31,11 @@ pub(super) type Filled = (&'static str, Constants, Fill);
 static RELATIONS: &[Filled] = &[
     ("pg_namespace", &[], namespaces),
     ("pg_class", CLASS, classes),
-    ("pg_attribute", ATTRIBUTE, attributes),
+    (
+        "pg_attribute",
+        attribute_rows::ATTRIBUTE,
+        attribute_rows::attributes,
+    ),
     ("pg_attrdef", &[], column_defaults),
     ("pg_type", type_rows::TYPE, type_rows::types),
     ("pg_enum", &[], type_rows::labels),
@@ -64,6 +67,10 @@ static RELATIONS: &[Filled] = &[
     ("pg_views", &[], views),
     ("pg_matviews", &[], materialized_views),
     ("pg_indexes", &[], index_definitions),
+    ("pg_stat_archiver", counter_rows::ARCHIVER, counter_rows::one_row),
+    ("pg_stat_bgwriter", counter_rows::WRITER, counter_rows::one_row),
+    ("pg_stat_slru", counter_rows::CACHE, counter_rows::caches),
+    ("pg_stat_wal", counter_rows::LOG, counter_rows::one_row),
     ("pg_stat_user_tables", TABLE_STATISTICS, table_statistics),
     ("pg_stat_all_tables", TABLE_STATISTICS, table_statistics),
     ("pg_statio_user_tables", TABLE_STATISTICS, table_blocks),
@@ -180,9 +187,10 @@ const CLASS: Constants = &[
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
     ("relrewrite", "0"),
-    ("relfrozenxid", "0"),
-    ("relminmxid", "0"),
 ];
+
+/// What relfrozenxid and datfrozenxid say, here as in a new database of PostgreSQL: nothing has to be frozen, so that its age stays 0.
+pub(crate) const FROZEN_BEFORE: u32 = 716;
 
 /// The oid of the access method `heap`.
 const HEAP: i64 = 2;
@@ -231,6 +239,8 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 },
             ),
             ("relnatts", text(relation.columns.len())),
+            ("relfrozenxid", text(if is_table { FROZEN_BEFORE } else { 0 })),
+            ("relminmxid", text(u32::from(is_table))),
             ("relhasrules", boolean(matches!(relation.kind, 'v' | 'm'))),
             ("relispopulated", boolean(relation.is_populated)),
             (
@@ -285,82 +295,6 @@ fn class_of_index(
         ("relispopulated", boolean(true)),
         ("relreplident", text('n')),
         ("reloptions", texts_or_null(&index.options)),
-    ]);
-}
-
-const ATTRIBUTE: Constants = &[
-    ("attstattarget", "-1"),
-    ("attcacheoff", "-1"),
-    ("attcompression", ""),
-    ("atthasmissing", "f"),
-    ("attisdropped", "f"),
-];
-
-fn attributes(source: &Source<'_>, rows: &mut RelationRows) {
-    for relation in &source.objects.relations {
-        for (position, column) in relation.columns.iter().enumerate() {
-            let is_inherited = relation.partition.is_some();
-            attribute(rows, (relation.oid, position + 1), column, (false, is_inherited));
-        }
-        for index in &relation.indexes {
-            for (position, column) in relation.index_columns(index).enumerate() {
-                attribute(rows, (index.oid, position + 1), column, (true, false));
-            }
-        }
-    }
-}
-
-fn attribute(
-    rows: &mut RelationRows,
-    (relation, number): (i64, usize),
-    column: &UserColumn,
-    (of_index, is_inherited): (bool, bool),
-) {
-    let facts = type_facts(&column.ty);
-    rows.push(&[
-        ("attrelid", text(relation)),
-        ("attname", text(&column.name)),
-        (
-            "atttypid",
-            text(
-                column
-                    .domain
-                    .as_ref()
-                    .map_or_else(|| column.ty.oid(), |domain| domain.oid),
-            ),
-        ),
-        ("attlen", text(facts.length)),
-        ("attnum", text(number)),
-        ("attislocal", boolean(!is_inherited)),
-        ("attinhcount", text(i32::from(is_inherited))),
-        ("attndims", text(column.ty.dimensions())),
-        (
-            "atttypmod",
-            text(if column.domain.is_some() {
-                -1
-            } else {
-                column.ty.modifier()
-            }),
-        ),
-        ("attbyval", boolean(facts.by_value)),
-        ("attalign", text(&facts.align)),
-        ("attstorage", text(&facts.storage)),
-        ("attnotnull", boolean(column.not_null && !of_index)),
-        ("atthasdef", boolean(column.default.is_some() && !of_index)),
-        ("attidentity", text(if of_index { "" } else { column.identity })),
-        (
-            "attgenerated",
-            text(if column.is_generated && !of_index { "s" } else { "" }),
-        ),
-        ("attcollation", text(collation_of(column))),
-        (
-            "attoptions",
-            if of_index {
-                None
-            } else {
-                texts_or_null(&column.options)
-            },
-        ),
     ]);
 }
 

@@ -2,9 +2,10 @@
 //! rows in `pg_catalog`.
 
 use super::object_class::AUTHID_CLASS;
-use super::relation_rows::{Constants, RelationRows, Source, boolean, text};
-use crate::catalog::{Catalog, RoleDef};
+use super::relation_rows::{Constants, RelationRows, Source, array_text, boolean, text};
+use crate::catalog::{Catalog, RoleDef, SettingsOwner};
 use crate::system::StatementContext;
+use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::objects::{OWNER_NAME, OWNER_OID};
 
 /// The oid of a session's user that nobody made: no object has it.
@@ -103,11 +104,19 @@ fn push_roles(source: &Source<'_>, rows: &mut RelationRows, with_passwords: bool
             ),
             ("rolvaliduntil", valid_until(made.map(AsRef::as_ref))),
         ];
-        if with_passwords {
-            row.push(("rolpassword", made.and_then(|role| role.password.clone())));
-        }
+        row.push(match with_passwords {
+            true => ("rolpassword", made.and_then(|role| role.password.clone())),
+            false => ("rolconfig", own_settings(source, &name)),
+        });
         rows.push(&row);
     }
+}
+
+/// What ALTER ROLE … SET left for all databases.
+fn own_settings(source: &Source<'_>, role: &str) -> Cell {
+    let owner = SettingsOwner::Role(role.to_string());
+    let altered = source.ctx.catalog.altered.get(&owner)?;
+    Some(array_text(&altered.texts()))
 }
 
 fn valid_until(role: Option<&RoleDef>) -> Option<String> {
@@ -131,6 +140,7 @@ pub(crate) fn users(source: &Source<'_>, rows: &mut RelationRows) {
             ("usesuper", is(|role| role.superuser)),
             ("userepl", is(|role| role.replication)),
             ("usebypassrls", is(|role| role.bypass_rls)),
+            ("useconfig", own_settings(source, &name)),
             ("valuntil", valid_until(made.map(AsRef::as_ref))),
         ]);
     }

@@ -14,10 +14,11 @@ use crate::catalog::{
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::objects::SYSTEM;
 use crate::system::catalog_version::routine_text::{default_text, result_oid, sql_body, type_oid};
+use crate::system::extensions::{AvailableExtension, available};
 use crate::system::{KNOWN_EXTENSIONS, PLPGSQL};
 
 /// The oid of plpgsql among extensions.
-pub(super) const PLPGSQL_OID: i64 = 13_559;
+pub(crate) const PLPGSQL_OID: i64 = 13_559;
 /// The oids of the functions that PostgreSQL runs plpgsql by: none of ours, but what lists languages asks whether there are such.
 const PLPGSQL_HANDLERS: [i64; 3] = [13_560, 13_561, 13_562];
 
@@ -205,14 +206,6 @@ pub(super) fn extensions(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-/// What there is of extensions: name, version, comment.
-fn available() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let known = KNOWN_EXTENSIONS
-        .iter()
-        .map(|known| (known.name, known.version, known.comment));
-    known.chain([(PLPGSQL, "1.0", "PL/pgSQL procedural language")])
-}
-
 fn installed_version(source: &Source<'_>, name: &str, version: &str) -> Cell {
     let is_there = name == PLPGSQL || source.ctx.catalog.extensions.contains_key(name);
     is_there.then(|| version.to_string())
@@ -220,7 +213,12 @@ fn installed_version(source: &Source<'_>, name: &str, version: &str) -> Cell {
 
 /// `pg_available_extensions`.
 pub(super) fn available_extensions(source: &Source<'_>, rows: &mut RelationRows) {
-    for (name, version, comment) in available() {
+    for extension in available() {
+        let AvailableExtension {
+            name,
+            version,
+            comment,
+        } = extension;
         rows.push(&[
             ("name", text(name)),
             ("default_version", text(version)),
@@ -232,7 +230,12 @@ pub(super) fn available_extensions(source: &Source<'_>, rows: &mut RelationRows)
 
 /// `pg_available_extension_versions`.
 pub(super) fn available_versions(source: &Source<'_>, rows: &mut RelationRows) {
-    for (name, version, comment) in available() {
+    for extension in available() {
+        let AvailableExtension {
+            name,
+            version,
+            comment,
+        } = extension;
         rows.push(&[
             ("name", text(name)),
             ("version", text(version)),
@@ -242,8 +245,8 @@ pub(super) fn available_versions(source: &Source<'_>, rows: &mut RelationRows) {
             ),
             ("superuser", boolean(true)),
             ("trusted", boolean(true)),
-            ("relocatable", boolean(name != PLPGSQL)),
-            ("schema", (name == PLPGSQL).then(|| "pg_catalog".to_string())),
+            ("relocatable", boolean(extension.is_relocatable())),
+            ("schema", extension.schema().map(str::to_string)),
             ("comment", text(comment)),
         ]);
     }

@@ -14,7 +14,7 @@ use super::role_rows::{self, role_names, user_oid};
 use crate::catalog::{DatabaseId, FIRST_DATABASE, FIRST_OID, SettingsOwner};
 use crate::codec::keyspace::{AdvisoryKey, Keyspace};
 use crate::system::session_state::{ActivityState, WaitFor};
-use crate::system::settings::{SettingKind, SettingScope, Unit};
+use crate::system::settings::{SettingKind, SettingScope};
 use crate::types::{Zone, abbreviations};
 
 pub(crate) const DATABASE: Constants = &[
@@ -24,7 +24,7 @@ pub(crate) const DATABASE: Constants = &[
     ("datistemplate", "f"),
     ("datallowconn", "t"),
     ("datconnlimit", "-1"),
-    ("datfrozenxid", "0"),
+    ("datfrozenxid", "716"),
     ("datminmxid", "1"),
     ("dattablespace", "1663"),
     ("datcollate", "C"),
@@ -134,7 +134,7 @@ pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {
             definition.map_or(("string", None, None, None, None), |def| facts(&def.kind));
         rows.push(&[
             ("name", text(&setting.name)),
-            ("setting", text(&setting.value)),
+            ("setting", text(&setting.kept_value)),
             ("unit", unit.map(str::to_string)),
             (
                 "category",
@@ -173,12 +173,10 @@ pub(crate) fn altered_settings(source: &Source<'_>, rows: &mut RelationRows) {
         let Some(role) = role else {
             continue;
         };
-        let settings = altered.values.iter();
-        let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
         rows.push(&[
             ("setdatabase", text(database)),
             ("setrole", text(role)),
-            ("setconfig", Some(array_text(&settings))),
+            ("setconfig", Some(array_text(&altered.texts()))),
         ]);
     }
 }
@@ -195,16 +193,7 @@ type Facts = (
 fn facts(kind: &SettingKind) -> Facts {
     match kind {
         SettingKind::Bool => ("bool", None, None, None, None),
-        SettingKind::Integer { min, max, unit } => {
-            let unit = match unit {
-                Unit::None => None,
-                Unit::Milliseconds => Some("ms"),
-                Unit::Bytes => Some("B"),
-                Unit::Kilobytes => Some("kB"),
-                Unit::Pages => Some("8kB"),
-            };
-            ("integer", unit, Some(*min), Some(*max), None)
-        }
+        SettingKind::Integer { min, max, unit } => ("integer", unit.name(), Some(*min), Some(*max), None),
         SettingKind::Real { min, max } => ("real", None, Some(*min), Some(*max), None),
         SettingKind::Enum(words) => ("enum", None, None, None, Some(words)),
         _ => ("string", None, None, None, None),
@@ -353,7 +342,31 @@ impl LockedObject {
     }
 }
 
-pub(crate) const DATABASE_STATISTICS: Constants = &[];
+/// Of what PostgreSQL counts in a database, connections alone are counted here.
+pub(crate) const DATABASE_STATISTICS: Constants = &[
+    ("xact_commit", "0"),
+    ("xact_rollback", "0"),
+    ("blks_read", "0"),
+    ("blks_hit", "0"),
+    ("tup_returned", "0"),
+    ("tup_fetched", "0"),
+    ("tup_inserted", "0"),
+    ("tup_updated", "0"),
+    ("tup_deleted", "0"),
+    ("conflicts", "0"),
+    ("temp_files", "0"),
+    ("temp_bytes", "0"),
+    ("deadlocks", "0"),
+    ("blk_read_time", "0"),
+    ("blk_write_time", "0"),
+    ("session_time", "0"),
+    ("active_time", "0"),
+    ("idle_in_transaction_time", "0"),
+    ("sessions", "0"),
+    ("sessions_abandoned", "0"),
+    ("sessions_fatal", "0"),
+    ("sessions_killed", "0"),
+];
 
 pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut RelationRows) {
     let sessions = source.ctx.server.sessions();

@@ -81,6 +81,7 @@ fn catalog() -> Catalog {
         inactive: false,
         options: Default::default(),
         comment: None,
+        classes: Default::default(),
         constraint_comment: None,
         expressions: Vec::new(),
         buckets: None,

@@ -8,7 +8,8 @@ use super::type_cells::type_cells;
 use crate::catalog::{DomainCheck, DomainDef, TypeDef, TypeKind};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::objects::{read, type_facts};
-use crate::types::{POSITION_STEP, SqlType};
+use crate::types::strings::truncate_name;
+use crate::types::{POSITION_STEP, SqlType, array_oid_of_rows};
 
 /// What all rows of `pg_type` have in common that do not say otherwise: those of tables.
 pub(super) const TYPE: Constants = &[
@@ -78,12 +79,22 @@ static OUTPUTS: LazyLock<HashMap<String, [Cell; 3]>> = LazyLock::new(|| {
 pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
     let relations = source.objects.relations.iter();
     for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'c')) {
+        let array = u32::try_from(relation.oid).map_or(0, array_oid_of_rows);
         rows.push(&[
             ("oid", text(relation.oid)),
             ("typname", text(&relation.name)),
             ("typnamespace", text(relation.namespace)),
             ("typrelid", text(relation.oid)),
+            ("typarray", text(array)),
         ]);
+        let mut cells = constants(ARRAY);
+        cells.extend([
+            ("oid", text(array)),
+            ("typname", text(array_type_name(&relation.name))),
+            ("typnamespace", text(relation.namespace)),
+            ("typelem", text(relation.oid)),
+        ]);
+        rows.push(&cells);
     }
     for (namespace, ty) in &source.objects.types {
         let mut cells = vec![
@@ -104,7 +115,7 @@ pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
         let mut cells = constants(ARRAY);
         cells.extend([
             ("oid", text(ty.array_oid)),
-            ("typname", text(format!("_{}", ty.name))),
+            ("typname", text(array_type_name(&ty.name))),
             ("typnamespace", text(namespace)),
             ("typelem", text(ty.oid)),
             (
@@ -119,6 +130,13 @@ pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
         ]);
         rows.push(&cells);
     }
+}
+
+/// The name of the type of arrays of a type.
+fn array_type_name(element: &str) -> String {
+    let mut name = format!("_{element}");
+    truncate_name(&mut name);
+    name
 }
 
 fn constants(constants: Constants) -> Vec<(&'static str, Cell)> {

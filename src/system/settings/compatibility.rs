@@ -2,12 +2,10 @@
 
 use super::definition::SettingKind::{Bool, Enum, Text};
 use super::definition::{
-    COST, COUNT, INT_MAX, KILOBYTES, MILLISECONDS, NO_EFFECT, PAGES, SettingDef, SettingKind, Unit, number,
-    user,
+    COST, COUNT, INT_MAX, KILOBYTES, MILLISECONDS, NO_EFFECT, PAGES, SECONDS, SettingDef, SettingKind, Unit,
+    number, user,
 };
 
-/// A number that may be -1.
-const COUNT_OR_NONE: SettingKind = number(-1, INT_MAX, Unit::None);
 const COST_OR_NONE: SettingKind = SettingKind::Real {
     min: -1,
     max: i64::MAX,
@@ -52,6 +50,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user("default_tablespace", "", Text, NO_EFFECT),
     user("default_toast_compression", "pglz", Text, NO_EFFECT),
     user("default_transaction_deferrable", "off", Bool, NO_EFFECT),
+    user("default_with_oids", "off", Enum(&["off"]), NO_EFFECT),
     user("effective_cache_size", "524288", PAGES, NO_EFFECT),
     user("effective_io_concurrency", "1", COUNT, NO_EFFECT),
     user("enable_async_append", "on", Bool, NO_EFFECT),
@@ -119,7 +118,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user("log_parser_stats", "off", Bool, NO_EFFECT),
     user("log_planner_stats", "off", Bool, NO_EFFECT),
     user("log_statement_stats", "off", Bool, NO_EFFECT),
-    user("log_temp_files", "-1", COUNT_OR_NONE, NO_EFFECT),
+    user(
+        "log_temp_files",
+        "-1",
+        number(-1, INT_MAX, Unit::Kilobytes),
+        NO_EFFECT,
+    ),
     user(
         "maintenance_io_concurrency",
         "10",
@@ -165,9 +169,9 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     user("synchronize_seqscans", "on", Bool, NO_EFFECT),
     user("tcp_keepalives_count", "0", COUNT, NO_EFFECT),
-    user("tcp_keepalives_idle", "0", COUNT, NO_EFFECT),
-    user("tcp_keepalives_interval", "0", COUNT, NO_EFFECT),
-    user("tcp_user_timeout", "0", COUNT, NO_EFFECT),
+    user("tcp_keepalives_idle", "0", SECONDS, NO_EFFECT),
+    user("tcp_keepalives_interval", "0", SECONDS, NO_EFFECT),
+    user("tcp_user_timeout", "0", MILLISECONDS, NO_EFFECT),
     user("temp_buffers", "1024", PAGES, NO_EFFECT),
     user("temp_tablespaces", "", Text, NO_EFFECT),
     user("timezone_abbreviations", "Default", Text, NO_EFFECT),

@@ -57,10 +57,14 @@ pub enum Unit {
     None,
     /// Milliseconds.
     Milliseconds,
+    /// Seconds.
+    Seconds,
     /// Bytes.
     Bytes,
     /// Kilobytes.
     Kilobytes,
+    /// Megabytes.
+    Megabytes,
     /// Pages of 8 kB.
     Pages,
 }
@@ -104,21 +108,23 @@ impl SettingDef {
     /// The unit as pg_settings names it.
     pub fn unit(&self) -> Option<&'static str> {
         match self.kind {
-            SettingKind::Integer {
-                unit: Unit::Milliseconds,
-                ..
-            } => Some("ms"),
-            SettingKind::Integer {
-                unit: Unit::Bytes, ..
-            } => Some("B"),
-            SettingKind::Integer {
-                unit: Unit::Kilobytes,
-                ..
-            } => Some("kB"),
-            SettingKind::Integer {
-                unit: Unit::Pages, ..
-            } => Some("8kB"),
+            SettingKind::Integer { unit, .. } => unit.name(),
             _ => None,
+        }
+    }
+}
+
+impl Unit {
+    /// Its name, as pg_settings has it.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Unit::None => None,
+            Unit::Milliseconds => Some("ms"),
+            Unit::Seconds => Some("s"),
+            Unit::Bytes => Some("B"),
+            Unit::Kilobytes => Some("kB"),
+            Unit::Megabytes => Some("MB"),
+            Unit::Pages => Some("8kB"),
         }
     }
 }
@@ -177,12 +183,27 @@ pub(super) const fn internal(
     }
 }
 
+/// The same, of a kind of its own.
+pub(super) const fn internal_of(
+    name: &'static str,
+    default: &'static str,
+    kind: SettingKind,
+    reported: bool,
+    description: &'static str,
+) -> SettingDef {
+    SettingDef {
+        kind,
+        ..internal(name, default, reported, description)
+    }
+}
+
 pub(super) const fn number(min: i64, max: i64, unit: Unit) -> SettingKind {
     SettingKind::Integer { min, max, unit }
 }
 
 pub(super) const INT_MAX: i64 = i32::MAX as i64;
 pub(super) const MILLISECONDS: SettingKind = number(0, INT_MAX, Unit::Milliseconds);
+pub(super) const SECONDS: SettingKind = number(0, INT_MAX, Unit::Seconds);
 /// A limit on data: any size, but one that arithmetic on it cannot overflow.
 pub(super) const BYTES: SettingKind = number(1, TEBIBYTE, Unit::Bytes);
 /// Memory or messages that less than this makes useless: the engine's cache asserts a floor of its own, and a message
@@ -194,6 +215,7 @@ pub(super) const RESULT_BYTES: SettingKind = number(1 << 10, 1 << 30, Unit::Byte
 pub(super) const KEY_BYTES: SettingKind = number(1, 65_000, Unit::Bytes);
 pub(super) const TEBIBYTE: i64 = 1 << 40;
 pub(super) const KILOBYTES: SettingKind = number(64, INT_MAX, Unit::Kilobytes);
+pub(super) const MEGABYTES: SettingKind = number(2, INT_MAX, Unit::Megabytes);
 pub(super) const PAGES: SettingKind = number(1, INT_MAX, Unit::Pages);
 pub(super) const COUNT: SettingKind = number(0, INT_MAX, Unit::None);
 pub(super) const COST: SettingKind = SettingKind::Real {

@@ -2,8 +2,8 @@
 
 use super::definition::SettingKind::{self, Bool, DateStyle, Encoding, Enum, Names, Text, TimeZone};
 use super::definition::{
-    INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, SettingDef, Unit, internal, number, reported,
-    server, user,
+    COUNT, INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, SettingDef, Unit, internal, internal_of,
+    number, reported, server, user,
 };
 
 /// `server_version` and `version()`: clients compare the leading number.
@@ -56,15 +56,17 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Time zone that timestamps with time zone print in.",
     )
     .shaping_plans(),
-    internal(
+    internal_of(
         "in_hot_standby",
         "off",
+        Bool,
         true,
         "Whether the server only replays another's changes.",
     ),
-    internal(
+    internal_of(
         "integer_datetimes",
         "on",
+        Bool,
         true,
         "Dates and times are whole numbers of microseconds.",
     ),
@@ -288,21 +290,23 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         number(0, 65535, Unit::None),
         "Port the server listens on.",
     ),
-    internal(
+    internal_of(
         "block_size",
         "8192",
+        COUNT,
         false,
         "Size of a disk block, for compatibility.",
     ),
     internal("lc_collate", "C", false, "Order of text: by bytes."),
     internal("lc_ctype", "C", false, "Classes of letters."),
-    internal("max_identifier_length", "63", false, "Longest name."),
-    internal("max_index_keys", "32", false, "Most columns of an index."),
-    internal(
+    internal_of("max_identifier_length", "63", COUNT, false, "Longest name."),
+    internal_of("max_index_keys", "32", COUNT, false, "Most columns of an index."),
+    internal_of(
         "server_version_num",
         "150000",
+        COUNT,
         false,
         "PostgreSQL's version as a number.",
     ),
-    internal("wal_block_size", "8192", false, "For compatibility."),
+    internal_of("wal_block_size", "8192", COUNT, false, "For compatibility."),
 ];

@@ -3,7 +3,7 @@
 
 use super::definition::SettingKind::{Bool, Enum, Text};
 use super::definition::{
-    BYTES, COST, COUNT, KILOBYTES, MILLISECONDS, PAGES, SettingDef, SettingKind, SettingScope, user,
+    BYTES, COST, COUNT, MEGABYTES, PAGES, SECONDS, SettingDef, SettingKind, SettingScope, user,
 };
 
 /// What nothing here is like.
@@ -35,7 +35,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         Enum(&["off", "on", "always"]),
         "Logs are not archived.",
     ),
-    fact("archive_timeout", "0", MILLISECONDS, COMPATIBLE),
+    fact("archive_timeout", "0", SECONDS, COMPATIBLE),
     fact(
         "autovacuum",
         "on",
@@ -46,13 +46,13 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     fact("autovacuum_analyze_threshold", "50", COUNT, COMPATIBLE),
     fact("autovacuum_freeze_max_age", "200000000", COUNT, COMPATIBLE),
     fact("autovacuum_max_workers", "3", COUNT, COMPATIBLE),
-    fact("autovacuum_naptime", "60000", MILLISECONDS, COMPATIBLE),
+    fact("autovacuum_naptime", "60", SECONDS, COMPATIBLE),
     fact("autovacuum_vacuum_insert_scale_factor", "0.2", COST, COMPATIBLE),
     fact("autovacuum_vacuum_insert_threshold", "1000", COUNT, COMPATIBLE),
     fact("autovacuum_vacuum_scale_factor", "0.2", COST, COMPATIBLE),
     fact("autovacuum_vacuum_threshold", "50", COUNT, COMPATIBLE),
     fact("checkpoint_completion_target", "0.9", COST, COMPATIBLE),
-    fact("checkpoint_timeout", "300000", MILLISECONDS, COMPATIBLE),
+    fact("checkpoint_timeout", "300", SECONDS, COMPATIBLE),
     fact("cluster_name", "", Text, COMPATIBLE),
     fact(
         "config_file",
@@ -95,9 +95,9 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     fact("max_replication_slots", "0", COUNT, "There is no replication."),
     fact("max_wal_senders", "0", COUNT, "There is no replication."),
-    fact("max_wal_size", "1048576", KILOBYTES, COMPATIBLE),
+    fact("max_wal_size", "1024", MEGABYTES, COMPATIBLE),
     fact("max_worker_processes", "8", COUNT, COMPATIBLE),
-    fact("min_wal_size", "81920", KILOBYTES, COMPATIBLE),
+    fact("min_wal_size", "80", MEGABYTES, COMPATIBLE),
     fact("restart_after_crash", "on", Bool, COMPATIBLE),
     fact("segment_size", "131072", PAGES, COMPATIBLE),
     fact(

@@ -295,8 +295,10 @@ fn units(unit: Unit) -> (&'static [(&'static str, i64)], i64) {
     match unit {
         Unit::None => (&[], 1),
         Unit::Milliseconds => (&TIME_UNITS, 1),
+        Unit::Seconds => (&TIME_UNITS, 1_000),
         Unit::Bytes => (&SIZE_UNITS, 1),
         Unit::Kilobytes => (&SIZE_UNITS, 1 << 10),
+        Unit::Megabytes => (&SIZE_UNITS, 1 << 20),
         Unit::Pages => (&SIZE_UNITS, 8 << 10),
     }
 }

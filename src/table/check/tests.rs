@@ -61,6 +61,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         inactive: false,
         options: Default::default(),
         comment: None,
+        classes: Default::default(),
         constraint_comment: None,
         expressions: Vec::new(),
         buckets: None,
