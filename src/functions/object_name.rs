@@ -7,7 +7,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
-use super::type_name::find_type;
+use super::type_name::{find_relation, find_type};
 use super::{Batch, FunctionDef, T, large_object, null};
 use crate::error::{StatementFault, nearest_name};
 use crate::parse::quoting::{qualified, quote_ident};
@@ -359,7 +359,7 @@ fn undefined(catalog: &CatalogContext, kind: &str, text: &str) -> Error {
 }
 
 /// The oid of the object that a name means.
-pub(super) fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
+fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> {
     let objects = catalog.objects();
     if kind == "regtype" {
         return find_type(catalog, text);
@@ -368,11 +368,7 @@ pub(super) fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> O
     let name = parts.pop()?;
     let schema = parts.pop();
     match kind {
-        "regclass" => match &schema {
-            Some(schema) => objects.relation_oid(catalog.schema_meant(schema), &name),
-            None => path_with_catalog(catalog.search_path())
-                .find_map(|schema| objects.relation_oid(schema, &name)),
-        },
+        "regclass" => find_relation(catalog, schema.as_deref(), &name),
         "regnamespace" => objects.schema_oid(&name),
         "regrole" => all_role_names(catalog.statement())
             .find(|(_, role)| *role == name)

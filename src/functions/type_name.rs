@@ -1,12 +1,10 @@
-//! Types by any of their names, for regtype and for the arguments of regprocedure. Called by `object_name`.
+//! Types by any of their names, those of rows of relations among them, for regtype and for the arguments of regprocedure. Called by `object_name`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::object_name::find_object;
-use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::PG_CATALOG_OID;
-use crate::system::catalog_version::objects::SYSTEM;
+use crate::system::catalog_version::objects::{SYSTEM, path_with_catalog};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::split_name;
 use crate::types::{SqlType, array_oid_of_rows};
@@ -62,15 +60,22 @@ pub(super) fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
         None | Some("pg_catalog") => TYPE_NAMES.get(name.as_str()).copied(),
         Some(_) => None,
     }
-    .or_else(|| find_object(catalog, "regclass", text))
+    .or_else(|| find_relation(catalog, schema.as_deref(), &name))
     .or_else(|| {
         let element = name.strip_prefix('_')?;
-        let element = match &schema {
-            Some(schema) => qualified(schema, element),
-            None => quote_ident(element),
-        };
-        row_array(catalog, find_object(catalog, "regclass", &element)?)
+        row_array(catalog, find_relation(catalog, schema.as_deref(), element)?)
     })
+}
+
+/// A relation, whose name is its rows' type's, too.
+pub(super) fn find_relation(catalog: &CatalogContext, schema: Option<&str>, name: &str) -> Option<i64> {
+    let objects = catalog.objects();
+    match schema {
+        Some(schema) => objects.relation_oid(catalog.schema_meant(schema), name),
+        None => {
+            path_with_catalog(catalog.search_path()).find_map(|schema| objects.relation_oid(schema, name))
+        }
+    }
 }
 
 /// The oid of the type of arrays of the rows of a relation.
