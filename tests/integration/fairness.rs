@@ -40,7 +40,6 @@ fn long_statements() -> Vec<String> {
         doubled(12),
         format!("{}SELECT 1", "SELECT 1;".repeat(40_000)),
         format!("SELECT 1 WHERE 3 + length('a') IN ({})", numbers(150_000)),
-        format!("SELECT {}1{}", "abs(".repeat(15), ")".repeat(15)),
         "SELECT length(regexp_replace(repeat('ab', 20000000), 'a(b)', 'c\\1', 'g'))".to_string(),
         "SELECT count(*) FROM generate_series(1, 3) WHERE length(replace(repeat('a', 9000000), 'a', 'bc')) > 1 \
          AND length(regexp_replace(repeat('ab', 20000000), 'a(b)', 'c\\1', 'g')) > 1"
