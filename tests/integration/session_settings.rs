@@ -207,9 +207,9 @@ async fn the_server_is_started_with_any_setting() {
     let command_line = |setting| known(setting, "command line");
     for (name, setting) in [
         ("keyspan.full_scan", "small"),
-        ("statement_timeout", "5min"),
-        ("keyspan.cache_bytes", "64MB"),
-        ("keyspan.key_bytes_max", "1kB"),
+        ("statement_timeout", "300000"),
+        ("keyspan.cache_bytes", "67108864"),
+        ("keyspan.key_bytes_max", "1024"),
     ] {
         assert_eq!(begun_with(&target, name).await, command_line(setting));
     }
