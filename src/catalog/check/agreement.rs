@@ -114,7 +114,7 @@ fn compare_names(records: &Records, faults: &mut Faults) {
             .def
             .get_table()
             .into_iter()
-            .flat_map(|table| table.all_indexes());
+            .flat_map(|table| table.named_indexes());
         let names = std::iter::once(stored.def.name()).chain(indexes.map(|index| index.name.as_str()));
         for name in names {
             if let Some(other) = taken.insert((database, schema, name), relation.clone()) {
