@@ -2,6 +2,7 @@
 //! snapshot, and cannot go on with that alone (`operators::recheck`), it is undone and run again from a newer one, with its locks kept, so
 //! that nobody comes between a second time; only what keeps its snapshot fails then (40001).
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -364,7 +365,11 @@ impl Session {
         txn.set_lock_policy(self.settings().lock_policy());
         let catalog = interrupt.guard(run.deadline, instance.catalog(txn, None)).await?;
         let ctx = self.context_of(run, txn, Arc::clone(&catalog));
-        let outcome = interrupt.guard(run.deadline, run.execute(&ctx)).await;
+        let outcome = {
+            // Pinned here, for a future that is handed over stands twice in the one that takes it.
+            let executed = pin!(run.execute(&ctx));
+            interrupt.guard(run.deadline, executed).await
+        };
         // What a definition that failed or was cancelled had done is undone before the client hears of it.
         if outcome.is_err() && ctx.jobs.ended().await {
             self.instance.wake_reclaim();
