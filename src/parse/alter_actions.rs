@@ -322,27 +322,14 @@ impl TokenReader<'_> {
     /// What stands behind ALTER CONSTRAINT.
     fn constraint_action(&mut self) -> Result<AlterAction> {
         let name = self.name()?;
-        let (mut deferrable, mut initially_deferred) = (None, None);
-        while !matches!(self.peek(), None | Some(Token::Comma)) {
-            if deferrable.is_none() && self.word("DEFERRABLE") {
-                deferrable = Some(true);
-            } else if deferrable.is_none() && self.word("NOT") {
-                self.expect("DEFERRABLE")?;
-                deferrable = Some(false);
-            } else if initially_deferred.is_none() && self.word("INITIALLY") {
-                let is_deferred = self.word("DEFERRED");
-                if !is_deferred {
-                    self.expect("IMMEDIATE")?;
-                }
-                initially_deferred = Some(is_deferred);
-            } else {
-                return Err(self.syntax_error());
-            }
+        let said = self.characteristics()?;
+        if !matches!(self.peek(), None | Some(Token::Comma)) {
+            return Err(self.syntax_error());
         }
         Ok(AlterAction::Constraint {
             name,
-            deferrable,
-            initially_deferred: initially_deferred.unwrap_or(false),
+            deferrable: said.deferrable,
+            initially_deferred: said.initially_deferred.unwrap_or(false),
         })
     }
 

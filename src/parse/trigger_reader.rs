@@ -40,7 +40,10 @@ impl TokenReader<'_> {
         self.expect("ON")?;
         let table = self.object_name()?;
         let constraint = self.constraint_of_trigger(is_constraint)?;
-        let referencing = self.transition_names()?;
+        let referencing = match is_constraint {
+            true => Vec::new(),
+            false => self.transition_names()?,
+        };
         let level = self.at;
         let for_each_row = self.trigger_level()?;
         if is_constraint && !for_each_row {
@@ -108,33 +111,16 @@ impl TokenReader<'_> {
         if self.word("FROM") {
             self.object_name()?;
         }
-        let (mut deferrable, mut initially) = (None, None);
-        loop {
-            let at = self.at;
-            if deferrable.is_none() && self.word("DEFERRABLE") {
-                deferrable = Some(true);
-            } else if deferrable.is_none() && self.word("NOT") {
-                self.expect("DEFERRABLE")?;
-                deferrable = Some(false);
-            } else if initially.is_none() && self.word("INITIALLY") {
-                let is_deferred = self.word("DEFERRED");
-                if !is_deferred {
-                    self.expect("IMMEDIATE")?;
-                }
-                initially = Some(is_deferred);
-            } else {
-                break;
-            }
-            if deferrable == Some(false) && initially == Some(true) {
-                return Err(Error::Syntax {
-                    message: "constraint declared INITIALLY DEFERRED must be DEFERRABLE".to_string(),
-                    position: self.position(at),
-                });
-            }
+        let said = self.characteristics()?;
+        if said.deferrable == Some(false) && said.initially_deferred == Some(true) {
+            return Err(Error::Syntax {
+                message: "constraint declared INITIALLY DEFERRED must be DEFERRABLE".to_string(),
+                position: self.position(said.last_at),
+            });
         }
-        let initially_deferred = initially == Some(true);
+        let initially_deferred = said.initially_deferred == Some(true);
         Ok(Some(ConstraintTrigger {
-            deferrable: deferrable.unwrap_or(initially_deferred),
+            deferrable: said.deferrable.unwrap_or(initially_deferred),
             initially_deferred,
         }))
     }
