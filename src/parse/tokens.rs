@@ -15,6 +15,7 @@
 //!   the operator.
 //! - A word that begins a clause is the name of a relation to the parser.
 //! - Of `FETCH FIRST (count) ROWS` the parser takes no expression, and no OFFSET behind it ([`super::fetch_first`]).
+//! - `SELECT ALL` is SELECT.
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
 //! - ON DUPLICATE KEY becomes ON CONFLICT ([`super::duplicate_key`]), and names between backticks are names between double quotes.
 //! - OVERRIDING, and DO NOTHING of MERGE, become columns that no table can have ([`super::unread_words`]).
@@ -246,6 +247,12 @@ impl<'t> Reader<'t> {
                     position: character_position(token.span.start, self.text),
                 });
             }
+            Token::Word(word)
+                if word.keyword == Keyword::ALL && keyword_of(self.tokens.last()) == Keyword::SELECT =>
+            {
+                self.reach(token.span);
+                return Ok(());
+            }
             Token::Word(word) if word.quote_style == Some('`') => quote_doubly(&mut token),
             Token::Word(_) if self.tokens.last().is_some_and(|last| last.token == Token::Period) => {
                 name_behind_point(&mut token);
@@ -258,18 +265,9 @@ impl<'t> Reader<'t> {
                 quote_doubly(&mut token);
             }
             Token::Word(word) => self.meet_word(word.keyword, &token)?,
-            Token::SingleQuotedString(second) => {
-                if let Some(TokenWithSpan {
-                    token: Token::SingleQuotedString(first),
-                    span,
-                }) = self.tokens.last_mut()
-                    && span.end.line < token.span.start.line
-                {
-                    first.push_str(second);
-                    span.end = token.span.end;
-                    self.reach(token.span);
-                    return Ok(());
-                }
+            Token::SingleQuotedString(second) if self.joins_last(second, token.span) => {
+                self.reach(token.span);
+                return Ok(());
             }
             // The parser knows comments in quotes only.
             Token::DollarQuotedString(text) if keyword_of(self.tokens.last()) == Keyword::IS => {
@@ -289,6 +287,23 @@ impl<'t> Reader<'t> {
         self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())
+    }
+
+    /// Puts a string to the end of the one that stands on a line before it; whether it does.
+    fn joins_last(&mut self, second: &str, place: Span) -> bool {
+        let Some(TokenWithSpan {
+            token: Token::SingleQuotedString(first),
+            span,
+        }) = self.tokens.last_mut()
+        else {
+            return false;
+        };
+        let joins = span.end.line < place.start.line;
+        if joins {
+            first.push_str(second);
+            span.end = place.end;
+        }
+        joins
     }
 
     /// Makes of the UPSERT that a query of WITH begins with an INSERT that is spelt so.

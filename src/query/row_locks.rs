@@ -206,13 +206,7 @@ fn obstacle(select: &ast::Select, query: &ast::Query) -> Option<&'static str> {
     let _ = select.projection.walk(&mut calls);
     let _ = query.order_by.walk(&mut calls);
     let obstacles = [
-        (
-            select
-                .distinct
-                .as_ref()
-                .is_some_and(|distinct| *distinct != ast::Distinct::All),
-            "DISTINCT clause",
-        ),
+        (select.distinct.is_some(), "DISTINCT clause"),
         (groups, "GROUP BY clause"),
         (select.having.is_some(), "HAVING clause"),
         (calls.aggregates, "aggregate functions"),
