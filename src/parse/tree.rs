@@ -19,9 +19,8 @@ use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let has_list = tokens.iter().any(|token| token.token == Token::LParen);
     let mut parser = parser_of(dialect_of(&tokens), tokens);
-    let refused = match read_tree(&mut parser, text, has_list) {
+    let refused = match read_tree(&mut parser, text) {
         Ok(tree) => return Ok(tree),
         Err(refused) => refused,
     };
@@ -29,7 +28,7 @@ pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::
     let is_join = |token: &&TokenWithSpan| keyword_of(Some(token)) == Keyword::JOIN;
     match tokens.iter().filter(is_join).count() {
         0 | 1 => Err(refused),
-        _ => read_tree(&mut parser_of(&WITH_NESTED_JOINS, tokens), text, has_list).map_err(|_| refused),
+        _ => read_tree(&mut parser_of(&WITH_NESTED_JOINS, tokens), text).map_err(|_| refused),
     }
 }
 
@@ -39,8 +38,7 @@ fn parser_of(dialect: &KeyspanDialect, tokens: Vec<TokenWithSpan>) -> Parser<'_>
         .with_tokens_with_locations(tokens)
 }
 
-/// `has_list`: a parenthesis stands among the tokens.
-fn read_tree(parser: &mut Parser<'_>, text: &str, has_list: bool) -> Result<ast::Statement> {
+fn read_tree(parser: &mut Parser<'_>, text: &str) -> Result<ast::Statement> {
     let mut tree = parser
         .parse_statement()
         .map_err(|error| syntax_error::of_parser(error, text))?;
@@ -58,7 +56,7 @@ fn read_tree(parser: &mut Parser<'_>, text: &str, has_list: bool) -> Result<ast:
             place,
         }
     })?;
-    match is_incomplete(&tree, has_list) && parser.get_current_token().token != Token::RParen {
+    match is_incomplete(&tree) && !ends_list(&tree, parser) {
         true => Err(syntax_error::end_of_input(text)),
         false => Ok(tree),
     }
@@ -85,7 +83,7 @@ fn without_parentheses(mut query: Box<ast::Query>) -> std::result::Result<Box<as
 
 /// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL
 /// at least the parentheses must stand. So with a MERGE without WHEN.
-fn is_incomplete(tree: &ast::Statement, has_list: bool) -> bool {
+fn is_incomplete(tree: &ast::Statement) -> bool {
     if let ast::Statement::Merge(merge) = tree {
         return merge.clauses.is_empty();
     }
@@ -95,9 +93,20 @@ fn is_incomplete(tree: &ast::Statement, has_list: bool) -> bool {
             && create.query.is_none()
             && create.like.is_none()
             && create.clone.is_none()
-            && create.partition_of.is_none()
-            // Behind an empty list.
-            && !(has_list && create.on_commit.is_some()))
+            && create.partition_of.is_none())
+}
+
+/// Whether it ends with a list, which may be an empty one of columns; ON COMMIT may stand behind that.
+fn ends_list(tree: &ast::Statement, parser: &Parser<'_>) -> bool {
+    let has_on_commit = matches!(tree, ast::Statement::CreateTable(create) if create.on_commit.is_some());
+    let current = parser.get_current_index();
+    let is_empty_list = |at: usize| {
+        parser.token_at(at).token == Token::LParen && parser.token_at(at + 1).token == Token::RParen
+    };
+    match has_on_commit {
+        true => (0..current).any(is_empty_list),
+        false => parser.token_at(current).token == Token::RParen,
+    }
 }
 
 /// The error for what nobody reads, at its words.

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema, SchemaRef};
 
 use crate::types::SqlType;
@@ -73,7 +73,8 @@ impl CommonRows {
         let schema = self.schema();
         let batches = batches.iter().map(|batch| {
             let columns = batch.columns().to_vec();
-            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(Error::arrow)
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options).map_err(Error::arrow)
         });
         let batches: Vec<RecordBatch> = batches.collect::<Result<_>>()?;
         match self.rows.set(batches.into()) {

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow::datatypes::SchemaRef;
 
 use super::row_event::RowEvent;
 
@@ -89,7 +90,7 @@ impl TransitionTables {
         });
         let rows = CommonRows::new(name.to_string(), Some(columns.collect()));
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut batches = Vec::with_capacity(kept.rows.len());
+        let (schema, mut batches) = (rows.schema(), Vec::with_capacity(kept.rows.len()));
         for written in kept.rows.iter().filter(|written| written.event == event) {
             let side = match row {
                 TriggerRow::Old => &written.old,
@@ -98,7 +99,7 @@ impl TransitionTables {
             if let Some(side) = side
                 && any_above(ctx, &written.table, |above| above.oid == table.oid)?
             {
-                batches.push(in_columns_of(table, &written.table, side)?);
+                batches.push(in_columns_of(table, &schema, &written.table, side)?);
             }
         }
         rows.fill(&batches)?;
@@ -137,8 +138,13 @@ fn any_above(
     Ok(true)
 }
 
-/// Rows of one table in the visible columns of another, by their names.
-fn in_columns_of(table: &TableDef, of: &TableDef, rows: &RecordBatch) -> Result<RecordBatch> {
+/// Rows of one table in the visible columns of another, by their names. `schema`: what these are called then.
+fn in_columns_of(
+    table: &TableDef,
+    schema: &SchemaRef,
+    of: &TableDef,
+    rows: &RecordBatch,
+) -> Result<RecordBatch> {
     let columns = table
         .visible_columns()
         .map(|column| match of.column_index(&column.name) {
@@ -146,9 +152,6 @@ fn in_columns_of(table: &TableDef, of: &TableDef, rows: &RecordBatch) -> Result<
             None => new_null_array(&column.ty.arrow_type(), rows.num_rows()),
         });
     let columns: Vec<ArrayRef> = columns.collect();
-    let fields = table.visible_columns();
-    let fields = fields.map(|column| column.ty.field(&column.name, true));
-    let schema = arrow::datatypes::Schema::new(fields.collect::<Vec<_>>());
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(Error::arrow)
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(Error::arrow)
 }

@@ -193,12 +193,14 @@ fn fields_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Resul
     Ok(columns_of(ctx, name)?.into_iter().map(field).collect())
 }
 
-/// The names and types of the columns of a relation.
+/// The names and types of the columns of a relation, or of the attributes of a composite type. Errors: 42P01 where nothing has the name.
 fn columns_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Result<Vec<(String, NamedType)>> {
-    let Some(found) = get_relation(ctx, name, Access::Name)? else {
-        return attributes_of(ctx, name);
-    };
-    match found {
+    if get_relation(ctx, name, Access::Name)?.is_none()
+        && let Some(attributes) = attributes_of(ctx, name)
+    {
+        return Ok(attributes);
+    }
+    match relation(ctx, name, Access::Name)? {
         Object::Table(table) => {
             let column = |column: &ColumnDef| {
                 let named = NamedType {
@@ -224,26 +226,23 @@ fn columns_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Resu
     }
 }
 
-/// Those of a composite type. Errors: 42P01 where nothing has the name.
+/// Those of a composite type, if it is one.
 fn attributes_of(
     ctx: &StatementContext,
     name: &sqlparser::ast::ObjectName,
-) -> Result<Vec<(String, NamedType)>> {
+) -> Option<Vec<(String, NamedType)>> {
     let written = sqlparser::ast::DataType::Custom(name.clone(), Vec::new());
-    match type_name::named_type(ctx, &written).map(|named| named.ty) {
-        Ok(SqlType::Record(row)) => {
-            let fields = row.fields.iter().map(|field| {
-                let named = NamedType {
-                    ty: field.ty.clone(),
-                    domain: None,
-                };
-                (field.name.clone(), named)
-            });
-            Ok(fields.collect())
-        }
-        // That there is none.
-        _ => relation(ctx, name, Access::Name).map(|_| Vec::new()),
-    }
+    let SqlType::Record(row) = type_name::named_type(ctx, &written).ok()?.ty else {
+        return None;
+    };
+    let attributes = row.fields.iter().map(|field| {
+        let named = NamedType {
+            ty: field.ty.clone(),
+            domain: None,
+        };
+        (field.name.clone(), named)
+    });
+    Some(attributes.collect())
 }
 
 /// Errors: those of the type of a declaration that could never be made.

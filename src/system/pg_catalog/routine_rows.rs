@@ -213,12 +213,12 @@ fn installed_version(source: &Source<'_>, name: &str, version: &str) -> Cell {
 
 /// `pg_available_extensions`.
 pub(super) fn available_extensions(source: &Source<'_>, rows: &mut RelationRows) {
-    for extension in available() {
-        let AvailableExtension {
-            name,
-            version,
-            comment,
-        } = extension;
+    for AvailableExtension {
+        name,
+        version,
+        comment,
+    } in available()
+    {
         rows.push(&[
             ("name", text(name)),
             ("default_version", text(version)),
