@@ -39,13 +39,17 @@ pub(crate) fn reads_catalogs(expr: &Expr) -> bool {
     expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.reads_catalogs()))
 }
 
+/// Whether a function that waits stands in an expression.
+pub(crate) fn calls_waiting(expr: &Expr) -> bool {
+    expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits()))
+}
+
 /// Whether a function that waits stands in the plan.
 pub(crate) fn waits(plan: &Plan) -> bool {
-    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits());
     let mut found = false;
     let walked = plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {
-            found |= expr.exists(|expr| Ok(is_waiting(expr)))?;
+            found |= calls_waiting(expr);
             Ok(TreeNodeRecursion::Continue)
         })
     });

@@ -7,8 +7,8 @@ use crate::functions::sort_key::{is_around_operands, is_key_of_operand, value_of
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
 use crate::tree::{
-    AggregateFunction, BinaryExpr, Case, Expr, FieldMetadata, FunctionCall, InList, Like, Operator, OrderKey,
-    ScalarValue, escape_clause,
+    AggregateFunction, BinaryExpr, Case, Expr, FieldMetadata, FunctionCall, InList, Let, Like, Operator,
+    OrderKey, ScalarValue, escape_clause,
 };
 use crate::types::SqlType;
 
@@ -23,7 +23,11 @@ pub enum Names {
 
 /// The expression as SQL. What it has no words for it prints as it is told of.
 pub fn expr_text(expr: &Expr, names: Names) -> String {
-    Printer { names }.print(expr)
+    Printer {
+        names,
+        lets: Vec::new(),
+    }
+    .print(expr)
 }
 
 /// A sort key: computed values stand in parentheses, as PostgreSQL writes them.
@@ -63,6 +67,8 @@ fn is_column(expr: &Expr) -> bool {
 
 struct Printer {
     names: Names,
+    /// Values that are computed once, and by which number they are asked for; the innermost last.
+    lets: Vec<(usize, String)>,
 }
 
 impl Printer {
@@ -104,6 +110,8 @@ impl Printer {
             }
             Expr::Like(like) => self.like_text(like),
             Expr::Case(case) => self.case_text(case),
+            Expr::Let(kept) => self.with_let(kept).print(&kept.body),
+            Expr::LetValue(value) => self.let_text(value.number),
             Expr::ScalarFunction(call) => self.call_text(call),
             Expr::AggregateFunction(call) => self.aggregate_text(call),
             other => other.to_string(),
@@ -207,11 +215,18 @@ impl Printer {
     }
 
     fn case_text(&self, case: &Case) -> String {
-        let mut text = "CASE".to_string();
-        if let Some(operand) = &case.expr {
+        if let Some(text) = self.choice_text(case) {
+            return text;
+        }
+        let (operand, mut text) = (operand_of(case), "CASE".to_string());
+        if let Some(operand) = operand.or(case.expr.as_deref()) {
             text.push_str(&format!(" {}", self.print(operand)));
         }
         for (when, then) in &case.when_then_expr {
+            let when = match when.as_ref() {
+                Expr::BinaryExpr(equal) if operand.is_some() => &equal.right,
+                when => when,
+            };
             text.push_str(&format!(" WHEN {} THEN {}", self.print(when), self.print(then)));
         }
         if let Some(otherwise) = &case.else_expr {
@@ -220,6 +235,105 @@ impl Printer {
         text.push_str(" END");
         text
     }
+
+    /// A CASE that COALESCE, NULLIF, GREATEST or LEAST is.
+    fn choice_text(&self, case: &Case) -> Option<String> {
+        let (branches, otherwise) = (case.when_then_expr.as_slice(), case.else_expr.as_deref()?);
+        if is_coalesce(case) {
+            let mut items = Vec::new();
+            self.coalesced(case, &mut items);
+            return Some(format!("COALESCE({})", items.join(", ")));
+        }
+        let [(when, then)] = branches else { return None };
+        match when.as_ref() {
+            Expr::BinaryExpr(BinaryExpr {
+                left,
+                op: Operator::Eq,
+                right,
+            }) if is_null(then) && **left == *otherwise => Some(format!(
+                "NULLIF({}, {})",
+                self.print(left),
+                self.beside(left, right)
+            )),
+            Expr::BinaryExpr(BinaryExpr {
+                left: wins,
+                op: Operator::Or,
+                right: is_null,
+            }) => match (wins.as_ref(), is_null.as_ref()) {
+                (Expr::BinaryExpr(wins), Expr::IsNull(tested))
+                    if **tested == *otherwise && *wins.left == **then && *wins.right == *otherwise =>
+                {
+                    let name = match wins.op {
+                        Operator::GtEq => "GREATEST",
+                        Operator::LtEq => "LEAST",
+                        _ => return None,
+                    };
+                    let (first, second) = (self.print(then), self.beside(then, otherwise));
+                    // Of several it is the best of the best so far and the next one.
+                    let first = first
+                        .strip_prefix(&format!("{name}("))
+                        .and_then(|so_far| so_far.strip_suffix(')'))
+                        .unwrap_or(&first);
+                    Some(format!("{name}({first}, {second})"))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What a COALESCE chooses of.
+    fn coalesced(&self, case: &Case, items: &mut Vec<String>) {
+        for (_, then) in &case.when_then_expr {
+            items.push(self.print(then));
+        }
+        match case.else_expr.as_deref() {
+            Some(Expr::Let(kept)) => match kept.body.as_ref() {
+                Expr::Case(rest) if is_coalesce(rest) => self.with_let(kept).coalesced(rest, items),
+                _ => items.push(self.print(&Expr::Let(kept.clone()))),
+            },
+            Some(otherwise) => items.push(self.beside(&case.when_then_expr[0].1, otherwise)),
+            None => {}
+        }
+    }
+
+    fn with_let(&self, kept: &Let) -> Printer {
+        let mut lets = self.lets.clone();
+        lets.push((kept.number, self.print(&kept.value)));
+        Printer { lets, ..*self }
+    }
+
+    fn let_text(&self, number: usize) -> String {
+        let mut known = self.lets.iter().rev();
+        let found = known.find(|(known, _)| *known == number);
+        found.map_or_else(|| format!("let {number}"), |(_, text)| text.clone())
+    }
+}
+
+/// Whether every branch is taken where what it gives is not NULL.
+fn is_coalesce(case: &Case) -> bool {
+    let mut branches = case.when_then_expr.iter();
+    let gives_what_it_tests =
+        |(when, then): &(Box<Expr>, Box<Expr>)| matches!(&**when, Expr::IsNotNull(tested) if tested == then);
+    case.expr.is_none() && case.else_expr.is_some() && branches.all(gives_what_it_tests)
+}
+
+/// The value that every branch compares, where it is computed once for all of them.
+fn operand_of(case: &Case) -> Option<&Expr> {
+    let mut operands = case.when_then_expr.iter().map(|(when, _)| match when.as_ref() {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Eq,
+            ..
+        }) if matches!(**left, Expr::LetValue(_)) => Some(left.as_ref()),
+        _ => None,
+    });
+    let first = operands.next()??;
+    operands.all(|operand| operand == Some(first)).then_some(first)
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.is_null())
 }
 
 fn is_operator(name: &str) -> bool {

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::{FieldRef, Schema};
+use datafusion_common::Result as DataFusionResult;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_physical_expr::expressions::{Column as PhysicalColumn, Literal};
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion_physical_expr_common::physical_expr::is_volatile;
 
+use super::let_expr::LetExpr;
 use super::physical_expr::ExprBuilder;
 use crate::functions::bound_function_of;
 use crate::logical::compared_column;
@@ -160,18 +162,31 @@ impl Computed {
             true => Some(constants.catalog_options()?),
             false => None,
         };
-        let bound = Arc::clone(&self.expr).transform_up(|expr| {
-            if let Some(column) = expr.downcast_ref::<PhysicalColumn>() {
-                return Ok(match column.index().checked_sub(FIRST_PARAMETER) {
-                    Some(at) => Transformed::yes(Arc::clone(&literals[at])),
-                    None => Transformed::no(expr),
-                });
-            }
-            let asking = options.and_then(|options| asking_catalogs(&expr, options));
-            Ok(asking.map_or_else(|| Transformed::no(expr), Transformed::yes))
-        });
-        Ok(bound?.data)
+        Ok(bound(&self.expr, &literals, options)?)
     }
+}
+
+/// The expression with these parameters, and the catalogs that the options lead to.
+fn bound(
+    expr: &Arc<dyn PhysicalExpr>,
+    literals: &[Arc<dyn PhysicalExpr>],
+    options: Option<&Arc<ConfigOptions>>,
+) -> DataFusionResult<Arc<dyn PhysicalExpr>> {
+    let bound = Arc::clone(expr).transform_up(|expr| {
+        if let Some(column) = expr.downcast_ref::<PhysicalColumn>() {
+            return Ok(match column.index().checked_sub(FIRST_PARAMETER) {
+                Some(at) => Transformed::yes(Arc::clone(&literals[at])),
+                None => Transformed::no(expr),
+            });
+        }
+        if let Some(kept) = expr.downcast_ref::<LetExpr>() {
+            let bound = kept.with_body(bound(kept.body(), literals, options)?);
+            return Ok(Transformed::yes(Arc::new(bound)));
+        }
+        let asking = options.and_then(|options| asking_catalogs(&expr, options));
+        Ok(asking.map_or_else(|| Transformed::no(expr), Transformed::yes))
+    });
+    Ok(bound?.data)
 }
 
 /// A call that asks the catalogs which these options lead to. `None`: it is none that asks any.

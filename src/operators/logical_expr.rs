@@ -11,6 +11,7 @@ use datafusion_physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::aggregate_functions::accumulator_named;
+use super::let_expr::LetExpr;
 use super::like_test::like_of;
 use super::parameter::placeholder_of;
 use super::physical_expr::tree_operator;
@@ -135,6 +136,13 @@ impl Inputs<'_> {
                 items,
                 list.negated(),
             )));
+        }
+        if let Some(kept) = expr.downcast_ref::<LetExpr>() {
+            let operands = kept.children().into_iter().map(|operand| self.written(operand));
+            return Some(kept.written(operands.collect(), |columns| {
+                let inside = Inputs { columns, ..*self };
+                inside.written(kept.body())
+            }));
         }
         let case = expr.downcast_ref::<CaseExpr>()?;
         let branches = case.when_then_expr().iter();

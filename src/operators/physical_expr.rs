@@ -82,6 +82,8 @@ impl ExprBuilder {
                     Ok(Arc::new(like_test(like, [text, pattern], own)?))
                 }
                 Expr::Case(case) => self.case(case, schema),
+                Expr::Let(kept) => self.let_expr(kept, schema),
+                Expr::LetValue(value) => Self::let_value(value, schema),
                 Expr::Cast(cast) => expressions::cast(build(&cast.expr)?, own, cast.ty.clone()),
                 Expr::ScalarFunction(call) => {
                     let arguments = self.all(&call.args, schema)?;

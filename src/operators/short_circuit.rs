@@ -10,15 +10,15 @@ use arrow::array::{Array, BooleanArray, RecordBatch};
 use arrow::compute::{and_kleene, or_kleene};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion_common::cast::as_boolean_array;
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_expr::{ColumnarValue, Operator};
 use datafusion_physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr, case,
 };
-use datafusion_physical_expr::utils::collect_columns;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
+use super::few_columns::FewColumns;
 use super::like_test::is_like;
 use super::parameter::placeholder_of;
 use crate::functions::sort_key::is_around_operands;
@@ -37,36 +37,6 @@ pub(super) struct ShortCircuit {
     pub(super) op: Operator,
     pub(super) right: Physical,
     few: FewColumns,
-}
-
-/// An expression over no other columns than those that it reads: of rows that are left out nothing else need be copied.
-#[derive(Debug)]
-struct FewColumns {
-    /// Which columns of the rows.
-    columns: Vec<usize>,
-    expr: Physical,
-}
-
-impl FewColumns {
-    fn of(expr: &Physical) -> DataFusionResult<FewColumns> {
-        let mut columns: Vec<usize> = collect_columns(expr).iter().map(Column::index).collect();
-        columns.sort_unstable();
-        columns.dedup();
-        let moved = Arc::clone(expr).transform(|expr| {
-            let moved = expr.downcast_ref::<Column>().map(|column| {
-                let at = columns.partition_point(|at| *at < column.index());
-                Arc::new(Column::new(column.name(), at)) as Physical
-            });
-            Ok(moved.map_or_else(|| Transformed::no(expr), Transformed::yes))
-        });
-        let expr = moved?.data;
-        Ok(FewColumns { columns, expr })
-    }
-
-    fn evaluate(&self, batch: &RecordBatch, selection: &BooleanArray) -> DataFusionResult<ColumnarValue> {
-        self.expr
-            .evaluate_selection(&batch.project(&self.columns)?, selection)
-    }
 }
 
 /// AND or OR of two conditions; `None`: the operator is another, or the right side cannot fail.

@@ -108,6 +108,8 @@ pub(super) struct Binder<'c> {
     pub(super) unwritten: BTreeSet<(String, String)>,
     /// How many views the binder is inside of: their text is not the statement's.
     pub(super) views: usize,
+    /// How many values that are computed once what is bound may ask for.
+    pub(super) lets: usize,
     /// Whether it is inside of the second term of a recursion.
     pub(super) is_in_step: bool,
     /// The variables that names may mean.
@@ -145,6 +147,7 @@ impl<'c> Binder<'c> {
             chooses: true,
             unwritten: BTreeSet::new(),
             views: 0,
+            lets: 0,
             is_in_step: false,
             variables: ctx.variables.clone(),
             inlined: Vec::new(),

@@ -28,7 +28,7 @@ impl Branches {
         let mut when_then = Vec::with_capacity(case.when_then_expr.len());
         for (condition, result) in &case.when_then_expr {
             let (condition, result) = (condition.as_ref().clone(), result.as_ref().clone());
-            let is_known = !has_subquery(&condition) && !condition.is_volatile();
+            let is_known = !has_subquery(&condition) && !condition.is_volatile() && condition.is_closed();
             let taken = is_known.then(|| condition.clone().truth_test(Some(true), false));
             let taken = conjunction(known.iter().cloned().chain(taken));
             if is_known {

@@ -201,6 +201,13 @@ impl Binder<'_> {
             }
             _ => operand,
         };
+        let test = self.once(operand, |binder, operand| {
+            binder.in_list_of(operand, items, negated)
+        })?;
+        Ok(Bound::new(test, SqlType::Bool))
+    }
+
+    fn in_list_of(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Expr> {
         let common = common_of_listed(&operand, &items);
         let mut listed = Vec::new();
         let mut listed_operand: Option<Expr> = None;
@@ -228,14 +235,10 @@ impl Binder<'_> {
             .chain(tests)
             .reduce(|test, one| binary(test, Operator::Or, one))
             .ok_or_else(|| Error::unsupported("an empty IN list", None))?;
-        Ok(Bound::new(
-            if negated && !list_negated {
-                Expr::Not(Box::new(test))
-            } else {
-                test
-            },
-            SqlType::Bool,
-        ))
+        Ok(match negated && !list_negated {
+            true => Expr::Not(Box::new(test)),
+            false => test,
+        })
     }
 
     /// `(a, b) op x`, where x is a row as a value. Errors: 42883 for any other.
@@ -306,9 +309,11 @@ impl Binder<'_> {
                     Operator::Lt | Operator::LtEq => Operator::Lt,
                     _ => Operator::Gt,
                 };
-                let before = self.compare(strict, left.clone(), right.clone())?.expr;
-                let equal = self.compare(Operator::Eq, left, right)?.expr;
-                binary(before, Operator::Or, binary(equal, Operator::And, test))
+                self.both_once([left, right], |binder, [left, right]| {
+                    let before = binder.compare(strict, left.clone(), right.clone())?.expr;
+                    let equal = binder.compare(Operator::Eq, left, right)?.expr;
+                    Ok(binary(before, Operator::Or, binary(equal, Operator::And, test)))
+                })?
             };
         }
         Ok(Bound::new(test, SqlType::Bool))

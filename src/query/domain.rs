@@ -9,12 +9,12 @@ use super::binder::{Binder, Bound, Clause, Place, fold};
 use super::row_expression_text::{condition_text_over, pins_over};
 use super::row_query::RowColumn;
 use super::scope::{Scope, ScopeColumn};
-use crate::catalog::TypeDef;
+use crate::catalog::{DomainDef, TypeDef};
 use crate::functions::{self, Volatility};
 use crate::parse;
 use crate::parse::walk::visit_expressions_mut;
 use crate::system::StatementContext;
-use crate::tree;
+use crate::tree::{self, Expr};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -46,6 +46,13 @@ impl Binder<'_> {
             return Ok(bound);
         };
         let value_type = bound.ty.clone();
+        let checked = self.once(bound, |binder, bound| binder.checked(bound, domain, named))?;
+        Ok(Bound::new(checked, value_type))
+    }
+
+    /// A value of a domain, which fails where the domain does not take it.
+    fn checked(&mut self, bound: Bound, domain: &DomainDef, named: &TypeDef) -> Result<Expr> {
+        let value_type = bound.ty.clone();
         let schema = Bound::constant(&Value::Text(named.schema.clone()), SqlType::Text)?;
         let name = Bound::constant(&Value::Text(named.name.clone()), SqlType::Text)?;
         let not_null = Bound::constant(&Value::Bool(domain.not_null), SqlType::Bool)?;
@@ -73,10 +80,7 @@ impl Binder<'_> {
             false,
             Volatility::Immutable,
         );
-        Ok(Bound::new(
-            tree::call(definition, arguments, value_type.clone(), &self.settings),
-            value_type,
-        ))
+        Ok(tree::call(definition, arguments, value_type, &self.settings))
     }
 
     /// A condition over the value. Errors: those of binding, 42804 for one that is not boolean.

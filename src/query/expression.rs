@@ -9,13 +9,12 @@ use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, matching_symbol, no_operator};
 use super::scope::{ColumnName, ScopeRelation, capture};
-use super::set_returning::refuse_set_in;
 use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
 use crate::functions::{ArithmeticOp, pattern};
 use crate::parse::{collation, text_place};
 use crate::system::query_threads::check_left;
-use crate::tree::{self, Case, Expr, Operator};
+use crate::tree::{self, Expr, Operator};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -432,50 +431,6 @@ impl Binder<'_> {
             }),
             other => other,
         }
-    }
-
-    pub(super) fn case(
-        &mut self,
-        operand: Option<&ast::Expr>,
-        conditions: &[ast::CaseWhen],
-        otherwise: Option<&ast::Expr>,
-        place: Place<'_>,
-    ) -> Result<Bound> {
-        let operand = operand
-            .map(|operand| self.expression(operand, place))
-            .transpose()?;
-        let (mut tests, mut results) = (Vec::new(), Vec::new());
-        for branch in conditions {
-            let condition = self.expression(&branch.condition, place)?;
-            tests.push(match &operand {
-                Some(operand) => self.compare(Operator::Eq, operand.clone(), condition)?.expr,
-                None => self.coerce_boolean(condition, "CASE/WHEN")?,
-            });
-            results.push(self.expression(&branch.result, place)?);
-        }
-        if let Some(otherwise) = otherwise {
-            results.push(self.expression(otherwise, place)?);
-        }
-        // As in PostgreSQL ELSE is asked first.
-        let mut asked = results.clone();
-        asked.rotate_right(usize::from(otherwise.is_some()));
-        let ty = self.common_type_of("CASE", &asked)?;
-        let mut results = results
-            .into_iter()
-            .map(|result| Ok(self.convert(result, &ty, CastContext::Implicit)?.expr))
-            .collect::<Result<Vec<_>>>()?;
-        let otherwise = match otherwise {
-            Some(_) => results.pop().map(Box::new),
-            None => None,
-        };
-        let branches = tests
-            .into_iter()
-            .map(Box::new)
-            .zip(results.into_iter().map(Box::new))
-            .collect();
-        let case = Expr::Case(Case::new(None, branches, otherwise));
-        refuse_set_in("CASE", &case)?;
-        Ok(Bound::new(case, ty))
     }
 }
 

@@ -5,20 +5,18 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::call_clauses;
-use super::coercion::{self, CastContext, common_type};
+use super::coercion::{CastContext, common_type};
 use super::context_value::is_context_value;
 use super::named_arguments;
-use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::range_type::{bound_type, multirange_of, range_of};
 use super::record_function::is_populating_function;
-use super::set_returning::refuse_set_in;
 use super::undefined_function::no_function;
 use super::variadic;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::parse::subscript_assignment;
-use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
+use crate::tree::{self, Expr, UnnestExpr};
 use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
 
@@ -470,109 +468,6 @@ impl Binder<'_> {
         let fits = |ty: &SqlType| is_enum(ty) || !wanted.contains(&T::AnyEnum);
         let common = common_type(&known).filter(fits);
         common.ok_or_else(|| no_function(name, types, false))
-    }
-
-    pub(super) fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
-        let ty = self.common_type_of("COALESCE", &arguments)?;
-        let mut items = arguments
-            .into_iter()
-            .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
-            .collect::<Result<Vec<_>>>()?;
-        let Some(last) = items.pop() else {
-            return Err(Error::Syntax {
-                message: "syntax error at or near \")\"".to_string(),
-                position: 0,
-            });
-        };
-        if items.is_empty() {
-            return Ok(last.computed());
-        }
-        let branches = items
-            .into_iter()
-            .map(|item| {
-                (
-                    Box::new(Expr::IsNotNull(Box::new(item.expr.clone()))),
-                    Box::new(item.expr),
-                )
-            })
-            .collect();
-        let case = Expr::Case(Case::new(None, branches, Some(Box::new(last.expr))));
-        refuse_set_in("COALESCE", &case)?;
-        Ok(Bound::new(case, ty))
-    }
-
-    pub(super) fn nullif(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
-        let Ok([first, second]) = <[Bound; 2]>::try_from(arguments) else {
-            return Err(Error::UndefinedFunction {
-                signature: "nullif()".to_string(),
-                hint: None,
-            });
-        };
-        let first = self.decided_beside(first, &second)?;
-        let equal = self.compare(Operator::Eq, first.clone(), second.clone())?;
-        // The result is the operand of `=`, which a number of another type widens.
-        let first = match coercion::promote(&first.ty, &second.ty) {
-            // An integer keeps its digits as a numeric.
-            Some(SqlType::Numeric(_)) => self.as_numeric(first)?,
-            // Integers of two widths, and floats, compare as they are.
-            Some(SqlType::Float8) if !first.ty.is_float() => {
-                self.convert(first, &SqlType::Float8, CastContext::Implicit)?
-            }
-            _ if matches!(first.ty, SqlType::Varchar(_)) && !matches!(second.ty, SqlType::Char(_)) => {
-                self.convert(first, &SqlType::Text, CastContext::Implicit)?
-            }
-            _ => first,
-        };
-        let null = coercion::null_of(&first.ty)?;
-        let case = Case::new(
-            None,
-            vec![(Box::new(equal.expr), Box::new(null))],
-            Some(Box::new(first.expr)),
-        );
-        Ok(Bound::new(Expr::Case(case), first.ty))
-    }
-
-    pub(super) fn decided_beside(&mut self, bound: Bound, other: &Bound) -> Result<Bound> {
-        match (&bound.ty, &other.ty) {
-            (SqlType::Unknown, SqlType::Unknown) => self.with_decided_type(bound),
-            (SqlType::Unknown, ty) => {
-                let ty = common_type(&[SqlType::Unknown, ty.clone()]).unwrap_or_else(|| ty.clone());
-                self.convert(bound, &ty, CastContext::Implicit)
-            }
-            _ => Ok(bound),
-        }
-    }
-
-    /// GREATEST and LEAST: NULLs do not take part.
-    pub(super) fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
-        let ty = self.common_type_of(&name.to_uppercase(), &arguments)?;
-        let items = arguments
-            .into_iter()
-            .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
-            .collect::<Result<Vec<_>>>()?;
-        let op = if name == "greatest" {
-            Operator::GtEq
-        } else {
-            Operator::LtEq
-        };
-        let mut items = items.into_iter();
-        let Some(mut best) = items.next() else {
-            return Err(Error::Syntax {
-                message: "syntax error at or near \")\"".to_string(),
-                position: 0,
-            });
-        };
-        for item in items {
-            let wins = self.compare(op, best.clone(), item.clone())?.expr;
-            let keep = binary(wins, Operator::Or, Expr::IsNull(Box::new(item.expr.clone())));
-            let case = Case::new(
-                None,
-                vec![(Box::new(keep), Box::new(best.expr))],
-                Some(Box::new(item.expr)),
-            );
-            best = Bound::new(Expr::Case(case), ty.clone());
-        }
-        Ok(best)
     }
 }
 

@@ -79,30 +79,34 @@ impl Binder<'_> {
     /// The greater or the smaller of two values; NULL where one is.
     fn extreme_of_two(&mut self, name: &str, [left, right]: [Bound; 2]) -> Result<Bound> {
         let ty = left.ty.clone();
-        let first_is_it = match name {
-            "greatest" => self.compare(Operator::GtEq, left.clone(), right.clone())?,
-            _ => self.compare(Operator::LtEq, left.clone(), right.clone())?,
+        let op = match name {
+            "greatest" => Operator::GtEq,
+            _ => Operator::LtEq,
         };
-        let second_is_it = Expr::Not(Box::new(first_is_it.expr.clone()));
-        let branches = vec![
-            (Box::new(first_is_it.expr), Box::new(left.expr)),
-            (Box::new(second_is_it), Box::new(right.expr)),
-        ];
-        Ok(Bound::new(Expr::Case(Case::new(None, branches, None)), ty))
+        let chosen = self.both_once([left, right], |binder, [left, right]| {
+            let first_is_it = binder.compare(op, left.clone(), right.clone())?.expr;
+            let second_is_it = Expr::Not(Box::new(first_is_it.clone()));
+            let branches = vec![
+                (Box::new(first_is_it), Box::new(left.expr)),
+                (Box::new(second_is_it), Box::new(right.expr)),
+            ];
+            Ok(Expr::Case(Case::new(None, branches, None)))
+        });
+        Ok(Bound::new(chosen?, ty))
     }
 
     /// How two values stand in their order; NULL where one is.
-    fn order_of_two(&mut self, [left, right]: [Bound; 2]) -> Result<Bound> {
-        let mut branches = Vec::new();
-        for (op, order) in [(Operator::Lt, -1), (Operator::Gt, 1), (Operator::Eq, 0)] {
-            let test = self.compare(op, left.clone(), right.clone())?;
-            let order = Bound::constant(&Value::Int(order), SqlType::Int4)?;
-            branches.push((Box::new(test.expr), Box::new(order.expr)));
-        }
-        Ok(Bound::new(
-            Expr::Case(Case::new(None, branches, None)),
-            SqlType::Int4,
-        ))
+    fn order_of_two(&mut self, both: [Bound; 2]) -> Result<Bound> {
+        let order = self.both_once(both, |binder, [left, right]| {
+            let mut branches = Vec::new();
+            for (op, order) in [(Operator::Lt, -1), (Operator::Gt, 1), (Operator::Eq, 0)] {
+                let test = binder.compare(op, left.clone(), right.clone())?;
+                let order = Bound::constant(&Value::Int(order), SqlType::Int4)?;
+                branches.push((Box::new(test.expr), Box::new(order.expr)));
+            }
+            Ok(Expr::Case(Case::new(None, branches, None)))
+        });
+        Ok(Bound::new(order?, SqlType::Int4))
     }
 }
 

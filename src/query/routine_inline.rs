@@ -151,7 +151,8 @@ impl Binder<'_> {
             names.push(format!("${}", at + 1));
             let is_costly =
                 has_query || argument.expr.is_volatile() || argument.expr.has(Expr::is_routine_call);
-            let uses = uses_of(query, &names);
+            // One is asked whether it is NULL, too, where the function is strict.
+            let uses = uses_of(query, &names) + usize::from(routine.strict);
             !is_costly || (uses == 1 && is_row)
         })
     }

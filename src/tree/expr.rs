@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use super::accumulator::Accumulator;
 use super::call::FunctionCall;
 use super::column::Column;
+use super::let_value::{Let, LetValue};
 use super::operator::Operator;
 use super::plan::Plan;
 use super::window::WindowFunction;
@@ -40,6 +41,10 @@ pub enum Expr {
     Like(Like),
     /// `CASE …`.
     Case(Case),
+    /// A value that is computed once, and what asks for it.
+    Let(Let),
+    /// That value, in what asks for it.
+    LetValue(LetValue),
     /// Arrow's own cast, between types of one kind.
     Cast(Cast),
     /// A call of a function.

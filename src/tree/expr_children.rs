@@ -8,6 +8,7 @@ use super::expr::{
     AggregateFunction, AggregateParams, Alias, BinaryExpr, Case, Cast, Expr, InList, InSubquery, Like,
     OrderKey, TruthTest, UnnestExpr,
 };
+use super::let_value::Let;
 use super::walk::{Mapping, Transformed, TreeNode, TreeNodeRecursion};
 use super::window::{WindowFunction, WindowParams};
 use crate::Result;
@@ -44,6 +45,7 @@ impl Expr {
             | Expr::OuterReferenceColumn(..)
             | Expr::Literal(..)
             | Expr::Placeholder(_)
+            | Expr::LetValue(_)
             | Expr::Exists(_)
             | Expr::ScalarSubquery(_) => Ok(()),
             Expr::Alias(Alias { expr, .. })
@@ -67,6 +69,10 @@ impl Expr {
                 let branches = branches.flat_map(|(when, then)| [when, then]);
                 let mut parts = case.expr.iter().chain(branches).chain(&case.else_expr);
                 parts.try_for_each(|part| visit(part))
+            }
+            Expr::Let(Let { value, body, .. }) => {
+                visit(value)?;
+                visit(body)
             }
             Expr::ScalarFunction(call) => call.args.iter().try_for_each(visit),
             Expr::InList(list) => {
@@ -98,6 +104,7 @@ impl Expr {
             | Expr::OuterReferenceColumn(..)
             | Expr::Literal(..)
             | Expr::Placeholder(_)
+            | Expr::LetValue(_)
             | Expr::Exists(_)
             | Expr::ScalarSubquery(_)) => leaf,
             Expr::Alias(alias) => Expr::Alias(Alias {
@@ -132,6 +139,7 @@ impl Expr {
                 ..like
             }),
             Expr::Case(case) => Expr::Case(map_case(case, map)?),
+            Expr::Let(kept) => Expr::Let(map_let(kept, map)?),
             Expr::ScalarFunction(call) => Expr::ScalarFunction(FunctionCall {
                 args: map.all(call.args)?,
                 ..call
@@ -218,6 +226,14 @@ fn map_case(case: Case, map: &mut Mapping<'_, Expr>) -> Result<Case> {
         expr,
         when_then_expr: branches.collect::<Result<_>>()?,
         else_expr: case.else_expr.map(|otherwise| map.boxed(otherwise)).transpose()?,
+    })
+}
+
+fn map_let(kept: Let, map: &mut Mapping<'_, Expr>) -> Result<Let> {
+    Ok(Let {
+        value: map.boxed(kept.value)?,
+        body: map.boxed(kept.body)?,
+        ..kept
     })
 }
 

@@ -188,6 +188,13 @@ fn structure(expr: &Expr, f: &mut fmt::Formatter<'_>, part: Part<'_>) -> fmt::Re
                 .try_for_each(|otherwise| spaced("ELSE ", otherwise, f))?;
             f.write_str("END")
         }
+        Expr::Let(kept) => {
+            write!(f, "let {} = ", kept.number)?;
+            part(&kept.value, f)?;
+            f.write_str(" in ")?;
+            part(&kept.body, f)
+        }
+        Expr::LetValue(value) => write!(f, "let {}", value.number),
         Expr::Unnest(unnest) => {
             f.write_str("UNNEST(")?;
             part(&unnest.expr, f)?;

@@ -22,6 +22,8 @@ impl Expr {
                 .field
                 .as_ref()
                 .map_or(DataType::Null, |field| field.data_type().clone())),
+            Expr::Let(kept) => kept.body.get_type(schema),
+            Expr::LetValue(value) => Ok(value.field.data_type().clone()),
             Expr::Cast(cast) => Ok(cast.ty.clone()),
             Expr::Case(case) => {
                 for (_, then) in &case.when_then_expr {
@@ -69,6 +71,8 @@ impl Expr {
                 let branches = case.when_then_expr.iter().map(|(_, then)| &**then);
                 any_nullable(branches.chain([&**otherwise]), schema)
             }
+            Expr::Let(kept) => kept.body.nullable(schema),
+            Expr::LetValue(value) => Ok(value.field.is_nullable()),
             Expr::InSubquery(test) => {
                 let found = test.subquery.subquery.schema();
                 let found = found.fields().first().is_some_and(|field| field.is_nullable());
@@ -102,6 +106,8 @@ impl Expr {
             }
             Expr::Column(column) => schema.field_from_column(column).cloned(),
             Expr::OuterReferenceColumn(field, _) => Ok(Arc::clone(field)),
+            Expr::Let(kept) => kept.body.own_field(schema),
+            Expr::LetValue(value) => Ok(Arc::clone(&value.field)),
             Expr::Literal(value, metadata) => {
                 let field = Arc::new(Field::new("", value.data_type(), value.is_null()));
                 let metadata = metadata.as_ref();

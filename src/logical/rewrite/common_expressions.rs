@@ -180,12 +180,14 @@ fn is_worthwhile(expr: &Expr) -> bool {
         Expr::ScalarFunction(_)
             | Expr::BinaryExpr(_)
             | Expr::Case(_)
+            | Expr::Let(_)
             | Expr::Cast(_)
             | Expr::Like(_)
             | Expr::InList(_)
     );
     computes
         && !expr.is_volatile()
+        && expr.is_closed()
         && expr
             .exists(|part| {
                 Ok(matches!(

@@ -89,6 +89,17 @@ impl Simplifier<'_> {
                     return Ok(joined(sides.collect::<Result<_>>()?, op));
                 }
             }
+            if let Expr::Let(mut kept) = expr {
+                *kept.value = self.simplified(*kept.value)?;
+                // The body may say more of a constant.
+                return match *kept.value {
+                    Expr::Literal(..) | Expr::Column(_) => self.simplified(kept.unfolded()?),
+                    _ => {
+                        *kept.body = self.simplified(*kept.body)?;
+                        Ok(Expr::Let(kept))
+                    }
+                };
+            }
             let inside = expr.map_children(|child| self.simplified(child).map(Transformed::yes))?;
             self.simpler(inside.data)
         })
