@@ -440,6 +440,23 @@ pub(super) fn encode(kind: u8, stamp: Stamp, id: TableId, record: &impl Serializ
     Ok(bytes)
 }
 
+/// A record's JSON. Errors: corrupt.
+pub(super) fn json_of(bytes: &[u8]) -> Result<serde_json::Value> {
+    parse(open(bytes)?.json)
+}
+
+/// A record of other JSON.
+pub(super) fn with_json(bytes: &[u8], json: &serde_json::Value) -> Result<Vec<u8>> {
+    let Head {
+        kind,
+        version,
+        database,
+        id,
+        ..
+    } = open(bytes)?;
+    encode(kind, Stamp { version, database }, id, json)
+}
+
 /// Checks format and checksum.
 pub(super) fn open(bytes: &[u8]) -> Result<Head<'_>> {
     let short = || corrupt(format!("{} bytes are too few", bytes.len()));

@@ -177,11 +177,21 @@ impl TableRegions {
         }
     }
 
+    /// Those of a copy of the table, which has this oid.
+    pub fn of_copy(self, oid: u32) -> TableRegions {
+        TableRegions { oid, ..self }
+    }
+
+    /// Writes the record of a table that is made in the same transaction.
+    pub fn write_new(&self, txn: &Transaction) -> Result<()> {
+        let (key, value) = (key_of(self.oid), record::encode(KIND, STAMP, self.oid, self)?);
+        txn.write(Write::Put { key, value }, Some(LockMode::Replace))
+    }
+
     /// Writes the record, in a transaction that sees the table as it is.
     pub fn write(&self, txn: &Transaction, table: &TableDef) -> Result<()> {
         txn.guard_in(&record_key(table.id), LockMode::AccessShare);
-        let (key, value) = (key_of(self.oid), record::encode(KIND, STAMP, self.oid, self)?);
-        txn.write(Write::Put { key, value }, Some(LockMode::Replace))
+        self.write_new(txn)
     }
 
     /// In the order of the key.

@@ -136,8 +136,13 @@ pub enum Error {
     #[error("deadlock detected")]
     Deadlock { detail: String },
     /// A database that sessions are in (55006).
-    #[error("database \"{name}\" is being accessed by other users")]
-    DatabaseInUse { name: String, sessions: usize },
+    #[error("{}database \"{name}\" is being accessed by other users", if *is_source { "source " } else { "" })]
+    DatabaseInUse {
+        name: String,
+        sessions: usize,
+        /// It was to be copied.
+        is_source: bool,
+    },
     /// A database that is not there (3D000).
     #[error("database \"{name}\" does not exist")]
     UndefinedDatabase { name: String },

@@ -328,9 +328,10 @@ impl Error {
             Error::TooManyKeys { .. } => Some(
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
             ),
-            Error::DatabaseInUse { .. } => Some(
-                "End them (pg_stat_activity lists them), or write DROP DATABASE … WITH (FORCE).".to_string(),
-            ),
+            Error::DatabaseInUse { is_source, .. } => Some(match is_source {
+                true => "Nobody else may be in a database that is copied: end them (pg_stat_activity lists them).".to_string(),
+                false => "End them (pg_stat_activity lists them), or write DROP DATABASE … WITH (FORCE).".to_string(),
+            }),
             Error::UndefinedDatabase { .. } => Some(
                 "CREATE DATABASE makes one; pg_database (\\l in psql) lists those there are.".to_string(),
             ),

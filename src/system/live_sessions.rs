@@ -1,14 +1,14 @@
 //! `LiveSessions`: the sessions of all databases of a server, and which databases take none, for they are being dropped or changed.
 //! Both stand under one lock, so that no session begins between the question and the change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::session_state::SessionState;
 use crate::codec::keyspace::DatabaseId;
-use crate::error::Limit;
+use crate::error::{Limit, StatementFault};
 use crate::{Error, Result};
 
 /// The sessions of a server.
@@ -24,7 +24,16 @@ struct State {
     /// By process id.
     live: BTreeMap<i32, Arc<SessionState>>,
     /// The databases that take no session now.
-    closed: BTreeSet<DatabaseId>,
+    closed: BTreeMap<DatabaseId, Closing>,
+}
+
+/// Why a database takes no session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// It is dropped, or gets another name.
+    Removed,
+    /// It is copied, by this session.
+    Copied(i32),
 }
 
 /// How many sessions may be at once; `None`: as many as the server has.
@@ -65,13 +74,11 @@ impl LiveSessions {
         own.cloned().collect()
     }
 
-    /// One begins, within limits. Errors: 53300; 3D000 for a database that is being dropped.
+    /// One begins, within limits. Errors: 53300; 3D000 for a database that is being dropped, 55000 for one that is being copied.
     pub fn begin(&self, session: &Arc<SessionState>, limits: SessionLimits) -> Result<()> {
         let mut state = self.lock();
-        if state.closed.contains(&session.database_id) {
-            return Err(Error::UndefinedDatabase {
-                name: session.database.to_string(),
-            });
+        if let Some(closing) = state.closed.get(&session.database_id) {
+            return Err(closing.refusal(&session.database));
         }
         let all = || state.live.values();
         let of_database = || {
@@ -106,17 +113,21 @@ impl LiveSessions {
         self.lock().live.remove(&process_id);
     }
 
-    /// Closes a database that has no session; where it has some, or is closed already, answers how many.
+    /// Closes a database that has no session but that which copies it; where it has some, or is closed already, answers how many.
     pub fn close(
         self: &Arc<LiveSessions>,
         database: DatabaseId,
+        why: Closing,
     ) -> std::result::Result<ClosedDatabase, usize> {
         let mut state = self.lock();
-        let own = state.live.values();
-        let own = own.filter(|session| session.database_id == database).count();
-        if own > 0 || !state.closed.insert(database) {
-            return Err(own);
+        let others = state.live.values();
+        let others = others
+            .filter(|session| session.database_id == database && why != Closing::Copied(session.process_id));
+        let others = others.count();
+        if others > 0 || state.closed.contains_key(&database) {
+            return Err(others);
         }
+        state.closed.insert(database, why);
         Ok(ClosedDatabase {
             sessions: Arc::clone(self),
             database,
@@ -132,6 +143,24 @@ impl LiveSessions {
     /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Closing {
+    /// What a session is told that would begin.
+    fn refusal(self, database: &str) -> Error {
+        match self {
+            Closing::Removed => Error::UndefinedDatabase {
+                name: database.to_string(),
+            },
+            Closing::Copied(_) => Error::InvalidStatement {
+                state: StatementFault::NotInPrerequisiteState,
+                message: format!("database \"{database}\" is not currently accepting connections"),
+                hint: Some(
+                    "It is being copied: try again when CREATE DATABASE … TEMPLATE is over.".to_string(),
+                ),
+            },
+        }
     }
 }
 

@@ -57,7 +57,7 @@ pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
 pub use grown_stack::{GrownStack, with_grown_stack};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
-pub use live_sessions::{ClosedDatabase, LiveSessions, SessionLimits};
+pub use live_sessions::{ClosedDatabase, Closing, LiveSessions, SessionLimits};
 pub use open_cursors::{CursorRow, CursorRowsAtHand};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use relations_in_use::InUse;

@@ -17,6 +17,7 @@ mod column_origins;
 mod command_line;
 mod copy;
 mod data_format;
+mod database_copies;
 mod databases;
 mod definitions;
 mod durability;

@@ -19,10 +19,11 @@ use futures::{StreamExt, stream};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Record, Runner};
 
 use crate::client::{CONNECTION_FAILURE, Protocol, ServerError, Target, TextClient};
+use crate::database_copies;
 use crate::databases;
 use crate::made_again;
 use crate::postgresql::{self, Database};
-use crate::server::TestServer;
+use crate::server::{TestServer, ok};
 
 /// Scripts that run at the same time.
 const SCRIPTS_AT_ONCE: usize = 4;
@@ -310,6 +311,10 @@ async fn scripts_on_sled_extended_in_a_database_of_their_own() {
             databases::create(&server, &target.database).await;
             let labels = ["keyspan", "extended", "sled"];
             let outcome = run_script(&path, &target, Protocol::Extended, &labels, &[]).await;
+            // What the script has left is copied with it.
+            let copy = database_copies::copy_equal(&server, &target.database).await;
+            let drop_copy = format!("DROP DATABASE {copy}");
+            ok(&mut databases::connect(&server, "postgres").await, &drop_copy).await;
             databases::drop_without_trace(server, &target.database).await;
             (path, outcome)
         })

@@ -1,20 +1,23 @@
 //! CREATE, ALTER, DROP and COMMENT ON DATABASE. A database is a record that all databases see, and a number that stands in the keys and
-//! records of what is in it: making one writes one record, dropping one takes it away, and what was in it is removed in the background
-//! (`drop_database`). Both are transactions of their own, as in PostgreSQL.
+//! records of what is in it: making one writes one record and, with a template, a copy of what is in that (`copy_database`); dropping one
+//! takes it away, and what was in it is removed in the background (`drop_database`). Both are transactions of their own, as in PostgreSQL.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlparser::ast::Ident;
 
+use super::copy_database::DatabaseCopy;
 use super::{notice, role, storage};
 use crate::catalog::{Catalog, CatalogWriter, DatabaseDef, FIRST_DATABASE, FIRST_DATABASE_NAME};
+use crate::codec::keyspace::DatabaseId;
 use crate::error::{DuplicateKind, Limit, StatementFault};
 use crate::parse::database::{DatabaseChange, DatabaseDefinition, DatabaseOption};
 use crate::parse::definition::RoleName;
 use crate::sql::alone::require_alone;
 use crate::system::interrupt::Cause;
-use crate::system::{ClosedDatabase, Notice, StatementContext};
+use crate::system::{ClosedDatabase, Closing, Notice, StatementContext};
+use crate::txn::DatabaseStore;
 use crate::types::CharacterEncoding;
 use crate::{Error, Result};
 
@@ -42,7 +45,7 @@ pub(super) async fn execute(ctx: &StatementContext, definition: &DatabaseDefinit
             if_exists,
             force,
         } => drop_one(ctx, name, *if_exists, *force).await,
-        DatabaseDefinition::Alter { name, change } => alter(ctx, name, change),
+        DatabaseDefinition::Alter { name, change } => alter(ctx, name, change).await,
         DatabaseDefinition::Comment { name, comment } => match find(ctx, name) {
             // As in PostgreSQL, so that a dump of another name is read on.
             Err(error) => {
@@ -108,10 +111,23 @@ async fn create(
 ) -> Result<()> {
     require_alone(ctx, "CREATE DATABASE")?;
     let wanted = new_of(ctx, options)?;
+    let template = template_of(ctx, options)?;
+    // From now on nobody comes into it until the copy is there.
+    let own = ctx.session.process_id;
+    let _closed = match template {
+        Some((oid, name)) => Some(close(ctx, oid, name, Closing::Copied(own)).await?),
+        None => None,
+    };
+    let template = template.map(|(oid, _)| oid);
     let mut lost = Ok(());
     for _ in 0..TRIES {
-        let txn = ctx.txn.database_store().begin(RECORD_BYTES_MAX).await?;
-        let catalog = Catalog::load(&txn, Some(Arc::clone(&ctx.catalog))).await?;
+        let oid = ctx.sequences.object_ids().take_oid().await?;
+        let new = DatabaseStore {
+            database: oid,
+            ..ctx.txn.database_store()
+        };
+        let txn = new.begin(ctx.settings.transaction_bytes_max).await?;
+        let catalog = Catalog::load(&txn, None).await?;
         if is_taken(ctx, &catalog, name) {
             if !if_not_exists {
                 return Err(Error::Duplicate {
@@ -128,8 +144,12 @@ async fn create(
             return Ok(());
         }
         require_room(ctx, &catalog)?;
-        CatalogWriter::begin(&txn, &catalog)?.put_database(&DatabaseDef {
-            oid: ctx.sequences.object_ids().take_oid().await?,
+        let writer = CatalogWriter::begin(&txn, &catalog)?;
+        if let Some(template) = template {
+            DatabaseCopy::of(ctx, template).await?.write(ctx, &writer).await?;
+        }
+        writer.put_database(&DatabaseDef {
+            oid,
             name: name.to_string(),
             allow_connections: wanted.allow_connections,
             connection_limit: wanted.connection_limit,
@@ -176,7 +196,6 @@ fn new_of(ctx: &StatementContext, options: &[DatabaseOption]) -> Result<Wanted> 
         match option.name.as_str() {
             _ if wanted.take(option)? => {}
             "owner" => check_owner(ctx, value)?,
-            "template" => check_template(ctx, value)?,
             "encoding" => check_encoding(option)?,
             "locale" | "lc_collate" | "lc_ctype" | "icu_locale" | "icu_rules" | "locale_provider"
             | "collation_version" | "builtin_locale" => {
@@ -189,7 +208,8 @@ fn new_of(ctx: &StatementContext, options: &[DatabaseOption]) -> Result<Wanted> 
                     without_effect.push("TABLESPACE".to_string());
                 }
             }
-            "strategy" | "oid" => {}
+            // Who copies reads it (`template_of`).
+            "strategy" | "oid" | "template" => {}
             _ => return Err(unknown_option(option)),
         }
     }
@@ -210,20 +230,24 @@ fn check_owner(ctx: &StatementContext, owner: Option<&str>) -> Result<()> {
     }
 }
 
-/// A template has nothing in it: what is in a database is not copied. Errors: 3D000, 0A000.
-fn check_template(ctx: &StatementContext, template: Option<&str>) -> Result<()> {
-    let Some(name) = template.filter(|name| !EMPTY_TEMPLATES.contains(name)) else {
-        return Ok(());
+/// The database that is copied, unless it is an empty one. Errors: 3D000.
+fn template_of<'o>(
+    ctx: &StatementContext,
+    options: &'o [DatabaseOption],
+) -> Result<Option<(DatabaseId, &'o str)>> {
+    let mut options = options.iter();
+    let name = options.find(|option| option.name == "template");
+    let name = name.and_then(|option| option.value.as_deref());
+    let Some(name) = name.filter(|name| !EMPTY_TEMPLATES.contains(name)) else {
+        return Ok(None);
     };
-    find(ctx, name).map_err(|_| Error::InvalidStatement {
+    let database = find(ctx, name).map_err(|_| Error::InvalidStatement {
         state: StatementFault::UndefinedDatabase,
         message: format!("template database \"{name}\" does not exist"),
         hint: Some("Leave TEMPLATE out for an empty database.".to_string()),
     })?;
-    Err(Error::unsupported(
-        "copying a database",
-        Some("Leave TEMPLATE out, and load a dump: pg_dump template | psql new."),
-    ))
+    let oid = database.map_or(FIRST_DATABASE, |database| database.oid);
+    Ok(Some((oid, name)))
 }
 
 /// Errors: 42704 for none, 22023 for another than UTF-8.
@@ -284,7 +308,7 @@ fn put(ctx: &StatementContext, database: DatabaseDef) -> Result<()> {
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_database(&database)
 }
 
-fn alter(ctx: &StatementContext, name: &str, change: &DatabaseChange) -> Result<()> {
+async fn alter(ctx: &StatementContext, name: &str, change: &DatabaseChange) -> Result<()> {
     let found = find(ctx, name)?;
     match (change, found) {
         (DatabaseChange::Owner(RoleName::Named(role)), _) => {
@@ -308,7 +332,7 @@ fn alter(ctx: &StatementContext, name: &str, change: &DatabaseChange) -> Result<
         ));
     };
     match change {
-        DatabaseChange::Rename(new_name) => rename(ctx, database, new_name),
+        DatabaseChange::Rename(new_name) => rename(ctx, database, new_name).await,
         DatabaseChange::Options(options) => {
             let mut wanted = Wanted::of(database);
             for option in options {
@@ -339,7 +363,7 @@ fn alter(ctx: &StatementContext, name: &str, change: &DatabaseChange) -> Result<
 }
 
 /// RENAME TO. Errors: 42P04; 0A000 for the session's own; 55006 for one that others are in.
-fn rename(ctx: &StatementContext, database: &DatabaseDef, new_name: &str) -> Result<()> {
+async fn rename(ctx: &StatementContext, database: &DatabaseDef, new_name: &str) -> Result<()> {
     if database.oid == ctx.txn.database() {
         return Err(Error::unsupported(
             "renaming the current database",
@@ -352,7 +376,7 @@ fn rename(ctx: &StatementContext, database: &DatabaseDef, new_name: &str) -> Res
             name: new_name.to_string(),
         });
     }
-    let _closed = close(ctx, database)?;
+    let _closed = close(ctx, database.oid, &database.name, Closing::Removed).await?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     writer.forget_database(database)?;
     writer.put_database(&DatabaseDef {
@@ -404,7 +428,7 @@ async fn drop_one(ctx: &StatementContext, name: &str, if_exists: bool, force: bo
     if force {
         end_sessions(ctx, database).await?;
     }
-    let closed = close(ctx, database)?;
+    let closed = close(ctx, database.oid, name, Closing::Removed).await?;
     remove_record(ctx, name, database).await?;
     closed.dropped();
     Ok(())
@@ -418,13 +442,30 @@ fn refused(state: StatementFault, message: &str, hint: &str) -> Error {
     }
 }
 
-/// Keeps sessions out of a database. Errors: 55006 where some are in it.
-fn close(ctx: &StatementContext, database: &DatabaseDef) -> Result<ClosedDatabase> {
-    let closed = ctx.server.live_sessions().close(database.oid);
-    closed.map_err(|sessions| Error::DatabaseInUse {
-        name: database.name.clone(),
-        sessions,
-    })
+/// Keeps sessions out of a database, once those that are in it have ended: one that its client has closed may take a moment. Errors: 55006
+/// where some are in it all the time; 57014 and the like when the statement is cancelled.
+async fn close(
+    ctx: &StatementContext,
+    database: DatabaseId,
+    name: &str,
+    why: Closing,
+) -> Result<ClosedDatabase> {
+    let began = tokio::time::Instant::now();
+    loop {
+        let sessions = match ctx.server.live_sessions().close(database, why) {
+            Ok(closed) => return Ok(closed),
+            Err(sessions) => sessions,
+        };
+        if began.elapsed() > END_TIME_MAX {
+            return Err(Error::DatabaseInUse {
+                name: name.to_string(),
+                sessions,
+                is_source: matches!(why, Closing::Copied(_)),
+            });
+        }
+        ctx.session.interrupt.check()?;
+        tokio::time::sleep(END_PAUSE).await;
+    }
 }
 
 /// Ends the sessions of a database, and waits until they are gone. Errors: 57014 and the like when the statement is cancelled.

@@ -23,6 +23,7 @@ mod comment;
 mod composite;
 mod constraint;
 mod constraint_name;
+mod copy_database;
 mod create_index;
 mod create_table;
 mod create_table_as;
