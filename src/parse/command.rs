@@ -3,6 +3,7 @@
 
 use sqlparser::ast::ObjectName;
 
+use super::catalog_update::CatalogUpdate;
 use super::copy::Copy;
 use super::definition::{Definition, RoleName, Upkeep, UpkeepKind};
 use crate::error::ReadOnlyCursor;
@@ -115,6 +116,8 @@ pub enum Command {
     },
     /// DO.
     Do { language: String, code: String },
+    /// UPDATE of a system catalog.
+    UpdateCatalog(CatalogUpdate),
 }
 
 impl Command {
@@ -127,6 +130,7 @@ impl Command {
                 | Command::Keep(_)
                 | Command::Copy(_)
                 | Command::Do { .. }
+                | Command::UpdateCatalog(_)
                 | Command::SetConstraints { .. }
                 | Command::Use { .. }
         )
@@ -152,7 +156,10 @@ impl Command {
 
     /// Whether it changes the catalog: its kind is a write.
     pub fn writes(&self) -> bool {
-        matches!(self, Command::AlterSettings { .. } | Command::Define(_))
+        matches!(
+            self,
+            Command::AlterSettings { .. } | Command::Define(_) | Command::UpdateCatalog(_)
+        )
     }
 
     /// Its command tag, where that is its first two words.
@@ -168,6 +175,8 @@ impl Command {
             Command::SetConstraints { .. } => "SET CONSTRAINTS",
             Command::Use { .. } => "SET",
             Command::Do { .. } => "DO",
+            // As messages name it: its own tag says how many rows there were.
+            Command::UpdateCatalog(_) => "UPDATE of a system catalog",
             _ => "",
         }
     }

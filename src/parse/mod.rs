@@ -14,6 +14,7 @@ mod call;
 pub(crate) mod cast;
 mod cast_reader;
 mod catalog_query;
+pub(crate) mod catalog_update;
 mod characteristics;
 pub(crate) mod collation;
 pub mod command;

@@ -8,6 +8,7 @@ use sqlparser::ast::{self, ObjectName};
 use sqlparser::tokenizer::Tokenizer;
 
 use super::advice::advise;
+use super::catalog_update::CatalogUpdate;
 use super::command::Command;
 use super::dialect::KEYSPAN;
 use super::hints::{HintUses, Hints, check_used};
@@ -140,7 +141,13 @@ fn parse_one(
             };
             (tree, Some(Command::Copy(Box::new(copied.copy))))
         }
-        None => (parse_tree(read.tokens, source)?, None),
+        None => {
+            let tree = parse_tree(read.tokens, source)?;
+            match CatalogUpdate::of(&tree) {
+                Some(update) => (ast::Statement::UnlockTables, Some(Command::UpdateCatalog(update))),
+                None => (tree, None),
+            }
+        }
     };
     let kind = match &command {
         Some(command) => StatementKind::of_command(command, &ast),

@@ -363,14 +363,17 @@ fn reach(
     (cover, names_bucket): (&ConjunctCover, bool),
     rules: &PlanRules,
 ) -> (Reach, usize) {
-    match key_ranges::points(shape, &cover.boxes, rules.multi_get_keys_max) {
-        Points::TooMany(keys) => (Reach::TooManyKeys(keys), shape.columns.len()),
+    match key_ranges::points(shape, &cover.boxes, rules.keys_max()) {
+        // Where whole tables may be read, ranges around more keys than that may be.
+        Points::TooMany(keys) if rules.full_scan != FullScanPolicy::Allow => {
+            (Reach::TooManyKeys(keys), shape.columns.len())
+        }
         Points::Keys(keys) => (Reach::Keys(keys), shape.columns.len()),
-        Points::Open if names_bucket || is_bounded(shape, conditions, cover) => {
+        Points::Open | Points::TooMany(_) if names_bucket || is_bounded(shape, conditions, cover) => {
             let found = key_ranges::ranges(shape, &cover.boxes, rules.ranges_max);
             (Reach::Ranges(found.ranges), found.exact_columns)
         }
-        Points::Open => (Reach::Unbounded(key_ranges::whole(shape)), 0),
+        Points::Open | Points::TooMany(_) => (Reach::Unbounded(key_ranges::whole(shape)), 0),
     }
 }
 

@@ -32,6 +32,9 @@ impl FullScanPolicy {
     }
 }
 
+/// Keys that one multi-get may fetch at least where whole tables may be read: a list of them reads less.
+const KEYS_WHERE_ALL_MAY_BE_READ: usize = 100_000;
+
 /// What the session allows.
 #[derive(Debug, Clone)]
 pub struct PlanRules {
@@ -45,4 +48,14 @@ pub struct PlanRules {
     pub index_hint: Option<IndexHint>,
     /// The database's name, for what a refusal says to paste.
     pub database: Arc<str>,
+}
+
+impl PlanRules {
+    /// Keys at most that one multi-get fetches.
+    pub(super) fn keys_max(&self) -> usize {
+        match self.full_scan {
+            FullScanPolicy::Allow => self.multi_get_keys_max.max(KEYS_WHERE_ALL_MAY_BE_READ),
+            _ => self.multi_get_keys_max,
+        }
+    }
 }

@@ -90,6 +90,7 @@ impl Session {
             | Command::Keep(_)
             | Command::Copy(_)
             | Command::Do { .. }
+            | Command::UpdateCatalog(_)
             | Command::SetConstraints { .. }
             | Command::Use { .. } => {
                 return Err(Error::internal("what `sql` runs is no session's own"));

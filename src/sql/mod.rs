@@ -229,6 +229,12 @@ async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<
     if let Some(Command::Do { language, code }) = &statement.parsed.command {
         return routine::execute_block(ctx, language, code).await;
     }
+    if let Some(Command::UpdateCatalog(update)) = &statement.parsed.command {
+        let rows = Box::pin(ddl::update_catalog(ctx, update)).await?;
+        return Ok(Outcome::Done {
+            tag: format!("UPDATE {rows}"),
+        });
+    }
     match &statement.parsed.ast {
         ast::Statement::Explain { .. } => Box::pin(explain::execute(ctx, statement)).await,
         ast::Statement::Call(function) => routine::execute_call(ctx, function).await,

@@ -8,7 +8,7 @@ use sqlparser::ast::ObjectName;
 use crate::catalog::{Access, Object, ObjectKind, RelationName, TEMPORARY_ALIAS, TableDef};
 use crate::error::StatementFault;
 use crate::parse::names;
-use crate::system::{Notice, StatementContext};
+use crate::system::{Notice, StatementContext, pg_catalog};
 use crate::{Error, Result};
 
 /// The relation of the name, for `access`. Errors: 42P01, 42809, 0A000.
@@ -82,11 +82,20 @@ fn asked<T>(
     ask: impl FnOnce(RelationName<'_>) -> Result<T>,
 ) -> Result<T> {
     let (schema, name) = names::relation_name(name)?;
-    ask(RelationName {
+    let answer = ask(RelationName {
         schema: schema.as_deref(),
         name: &name,
         search_path: &ctx.settings.search_path,
-    })
+    });
+    let schema = schema.as_deref().unwrap_or("pg_catalog");
+    match answer {
+        Err(Error::UndefinedTable { .. }) if pg_catalog::table_oid(schema, &name).is_some() => {
+            Err(Error::NotAllowed {
+                message: format!("\"{name}\" is a system catalog"),
+            })
+        }
+        answer => answer,
+    }
 }
 
 /// As `relation`; with IF EXISTS `None`, and a NOTICE, when nothing has the name.

@@ -308,6 +308,38 @@ fn put(ctx: &StatementContext, database: DatabaseDef) -> Result<()> {
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_database(&database)
 }
 
+/// What an UPDATE of pg_database makes of a row. Errors: 22P02, 23502; 0A000 for the first database.
+pub(super) fn update_row(
+    ctx: &StatementContext,
+    oid: DatabaseId,
+    columns: &[&str],
+    values: &[Option<String>],
+) -> Result<()> {
+    let mut databases = ctx.catalog.databases.values();
+    let Some(database) = databases.find(|database| database.oid == oid) else {
+        return Err(Error::unsupported("limiting the first database", None));
+    };
+    let mut changed = DatabaseDef::clone(database);
+    for (column, value) in columns.iter().zip(values) {
+        let value = value.as_deref().ok_or_else(|| Error::NotNullViolation {
+            schema: "pg_catalog".to_string(),
+            table: "pg_database".to_string(),
+            column: column.to_string(),
+            row: String::new(),
+        })?;
+        match *column {
+            "datallowconn" => changed.allow_connections = value == "true",
+            "datistemplate" => changed.is_template = value == "true",
+            _ => {
+                let limit = value.parse().map_err(|_| Error::internal("an integer as text"))?;
+                role::require_limit(limit)?;
+                changed.connection_limit = limit;
+            }
+        }
+    }
+    put(ctx, changed)
+}
+
 async fn alter(ctx: &StatementContext, name: &str, change: &DatabaseChange) -> Result<()> {
     let found = find(ctx, name)?;
     match (change, found) {

@@ -15,6 +15,7 @@ mod analyze;
 mod attach;
 mod attribute_users;
 mod cast;
+mod catalog_update;
 mod check;
 mod column;
 mod column_users;
@@ -125,6 +126,7 @@ use crate::parse::first_words;
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
+pub(in crate::sql) use catalog_update::execute as update_catalog;
 pub(crate) use create_table_as::select_into;
 pub use drop_database::{dropped_databases, empty_dropped};
 pub use index_build::build_unattended;
