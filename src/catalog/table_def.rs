@@ -544,6 +544,15 @@ impl TableDef {
         });
         columns
     }
+    /// The same as positions among the visible columns; none for a hidden key.
+    pub fn telling_visible_columns(&self) -> Vec<usize> {
+        let telling = self.telling_key_columns();
+        if telling.iter().any(|at| self.columns[*at].hidden) {
+            return Vec::new();
+        }
+        let place = |at: usize| self.columns[..at].iter().filter(|column| !column.hidden).count();
+        telling.into_iter().map(place).collect()
+    }
     /// Positions in `columns` of the primary key's columns, in key order.
     pub fn key_columns(&self) -> Vec<usize> {
         self.primary_key

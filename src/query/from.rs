@@ -289,7 +289,7 @@ impl Binder<'_> {
         let key = if table.has_hidden_key() || table.version_read.as_deref().is_some_and(has_several) {
             Vec::new()
         } else {
-            table.telling_key_columns()
+            table.telling_visible_columns()
         };
         let schema = alias.is_none().then(|| table.schema.clone());
         let indexed = indexed_expressions::positions(table);

@@ -71,7 +71,7 @@ impl Binder<'_> {
                 Some(_) => relation.hidden_name = Some(table.name.clone()),
             }
             if !table.has_hidden_key() {
-                relation.key = table.telling_key_columns();
+                relation.key = table.telling_visible_columns();
             }
             relation.row_type = Some(Arc::new(table.row_type()));
         }

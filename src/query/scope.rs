@@ -111,7 +111,7 @@ pub(super) struct Outer<'a> {
 fn system_column_hint(name: &str) -> Option<&'static str> {
     match name {
         "ctid" => Some(
-            "Rows of a table with a primary key have no other place that names them: use the primary key.",
+            "Rows of tables have it, those of views and subqueries do not.",
         ),
         "xmin" => Some("Rows of tables have it, those of views and subqueries do not."),
         "xmax" | "cmin" | "cmax" => Some(

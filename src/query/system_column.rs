@@ -2,7 +2,9 @@
 //!
 //! - `xmin`, which clients compare to learn whether a row was changed since they read it. No row says which transaction wrote it: it is a
 //!   checksum of what the row holds, so it changes with every change of a value, and stays where nothing changed.
-//! - `ctid`, of tables without a primary key, whose rows have a number: that number as block and offset. By it a row is found at once.
+//! - `ctid`, which tells the rows of a table apart and finds each at once, in `DELETE … WHERE ctid IN (SELECT ctid … LIMIT 100)` and the
+//!   like. Of a table without a primary key it is the number of the row, as block and offset; of one with a primary key it is that key,
+//!   of the key's type: no place of a row, which none has here.
 //! - `xmax`, `cmin` and `cmax`, which are 0 of every row that nobody is about to remove.
 //!
 //! `tableoid` is a constant of the relation, and stands in its scope.
@@ -45,10 +47,11 @@ impl Binder<'_> {
         if !matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax") {
             return Ok(None);
         }
+        let has_key = |of: &ScopeRelation| !self.key_columns_of(of).is_empty();
         let has_it = |of: &&ScopeRelation| match &of.origin {
             RowOrigin::Computed => false,
-            RowOrigin::Table(row_id) => name != "ctid" || row_id.is_some(),
-            RowOrigin::Written => matches!(name, "xmin" | "xmax"),
+            RowOrigin::Table(row_id) => name != "ctid" || row_id.is_some() || has_key(of),
+            RowOrigin::Written => matches!(name, "xmin" | "xmax") || (name == "ctid" && has_key(of)),
             RowOrigin::Catalog => name != "ctid",
         };
         let found = match relation {
@@ -85,6 +88,7 @@ impl Binder<'_> {
         let missing = relation.may_be_missing;
         match (name, &relation.origin) {
             ("ctid", RowOrigin::Table(Some(row_id))) => Ok(row_id.clone()),
+            ("ctid", _) => self.key_as_place(relation),
             ("xmin", RowOrigin::Catalog) => self.resolve_function("pg_catalog_xmin", Vec::new()),
             ("xmin", _) => Ok(self.row_stamp(relation)),
             // What is the same in all its rows is not there in those that are not.
@@ -94,6 +98,31 @@ impl Binder<'_> {
             )),
             ("xmax", _) => Bound::constant(&Value::Int(0), XID),
             (_, _) => Bound::constant(&Value::Int(0), SqlType::Catalog(CatalogType::Cid)),
+        }
+    }
+
+    /// Positions of the columns that tell a table's rows apart.
+    fn key_columns_of(&self, relation: &ScopeRelation) -> Vec<usize> {
+        let written = match relation.origin {
+            RowOrigin::Written => relation.columns.first().and_then(|column| column.bound.origin),
+            _ => None,
+        };
+        match written.and_then(|(table, _)| self.ctx.table_by_oid(table)) {
+            Some(table) => table.telling_visible_columns(),
+            None => relation.key.clone(),
+        }
+    }
+
+    /// The primary key of a table's rows: one column as it is, so that it bounds what is read, several as a row.
+    fn key_as_place(&mut self, relation: &ScopeRelation) -> Result<Bound> {
+        let key = self.key_columns_of(relation);
+        let columns = key.iter().filter_map(|at| relation.columns.get(*at));
+        let mut columns: Vec<(String, Bound)> = columns
+            .map(|column| (column.name.clone(), column.bound.clone().computed()))
+            .collect();
+        match columns.len() {
+            1 => Ok(columns.remove(0).1),
+            _ => self.row_of_columns(columns, None),
         }
     }
 

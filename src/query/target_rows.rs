@@ -268,6 +268,7 @@ impl Binder<'_> {
             let mut named = is_named.clone();
             relation.columns.retain(|_| named());
             relation.origin = RowOrigin::Table(row_id.clone());
+            relation.key = table.telling_visible_columns();
             relation.hidden_name = alias.map(|_| table.name.clone());
             relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
             relation.row_type = Some(Arc::new(table.row_type()));
