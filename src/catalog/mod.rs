@@ -168,8 +168,8 @@ pub use region::{RegionOrigin, TableRegions};
 pub use relations::Relations;
 pub use role::RoleDef;
 pub use routine::{
-    ArgumentMode, BodyKind, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef, RoutineKind,
-    RoutineResult, RoutineType, Routines, Volatile, signature,
+    AggregateDef, AggregateFunctionDef, ArgumentMode, BodyKind, Language, Parallel, Polymorphic,
+    RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType, Routines, Volatile, signature,
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};

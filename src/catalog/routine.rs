@@ -56,10 +56,51 @@ pub struct RoutineDef {
     pub depends_on: Vec<u32>,
     /// COMMENT ON FUNCTION.
     pub comment: Option<String>,
+    /// How an aggregate computes.
+    pub aggregate: Option<AggregateDef>,
     /// What was read of the body.
     pub parsed: Compiled,
     /// What was made of it, by who runs it.
     pub compiled: Compiled,
+}
+
+/// How an aggregate computes: a state, which a function makes of it and of each row, and what another makes of the last one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AggregateDef {
+    /// SFUNC.
+    pub step: AggregateFunctionDef,
+    /// STYPE, by its stored name.
+    #[serde(rename = "type")]
+    pub state: String,
+    /// INITCOND: the first state, as text; `None`: NULL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial: Option<String>,
+    /// FINALFUNC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<AggregateFunctionDef>,
+    /// FINALFUNC_EXTRA: it takes as many NULLs as the aggregate has arguments, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finish_extra: bool,
+}
+
+/// A function that an aggregate calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AggregateFunctionDef {
+    /// A user's, by its oid.
+    Function(u32),
+    /// One of PostgreSQL's, by its name.
+    BuiltIn(String),
+}
+
+impl AggregateFunctionDef {
+    /// The oid of a user's.
+    pub fn oid(&self) -> Option<u32> {
+        match self {
+            AggregateFunctionDef::Function(oid) => Some(*oid),
+            AggregateFunctionDef::BuiltIn(_) => None,
+        }
+    }
 }
 
 /// A place for what is worked out of a definition, once.
@@ -89,6 +130,8 @@ pub enum RoutineKind {
     Function,
     /// CREATE PROCEDURE.
     Procedure,
+    /// CREATE AGGREGATE.
+    Aggregate,
 }
 
 impl RoutineKind {
@@ -97,6 +140,8 @@ impl RoutineKind {
         match self {
             RoutineKind::Function => "function",
             RoutineKind::Procedure => "procedure",
+            // As PostgreSQL calls it where it says what an object is.
+            RoutineKind::Aggregate => "function",
         }
     }
 }
@@ -109,6 +154,8 @@ pub enum Language {
     Sql,
     /// plpgsql.
     Plpgsql,
+    /// internal: an aggregate, whose functions say what it does.
+    Internal,
 }
 
 impl Language {
@@ -117,6 +164,7 @@ impl Language {
         match self {
             Language::Sql => "sql",
             Language::Plpgsql => "plpgsql",
+            Language::Internal => "internal",
         }
     }
 
@@ -125,6 +173,7 @@ impl Language {
         match self {
             Language::Sql => 14,
             Language::Plpgsql => 13_563,
+            Language::Internal => 12,
         }
     }
 }
@@ -271,6 +320,16 @@ impl Polymorphic {
 }
 
 impl RoutineType {
+    /// anyelement.
+    pub fn element() -> RoutineType {
+        RoutineType::Polymorphic(Polymorphic::Element("anyelement"))
+    }
+
+    /// anyarray.
+    pub fn array() -> RoutineType {
+        RoutineType::Polymorphic(Polymorphic::Array("anyarray"))
+    }
+
     /// The type, if no call decides it and it is no row; of a domain, what it is over.
     pub fn sql_type(&self) -> Option<&SqlType> {
         match self {

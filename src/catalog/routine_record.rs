@@ -9,8 +9,8 @@ use super::constant_record;
 use super::record::{self, Head, Stamp};
 use super::routine::Compiled;
 use super::{
-    ArgumentMode, BodyKind, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef, RoutineKind,
-    RoutineResult, RoutineType, Routines, UserTypes, Volatile,
+    AggregateDef, ArgumentMode, BodyKind, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
+    RoutineKind, RoutineResult, RoutineType, Routines, UserTypes, Volatile,
 };
 use crate::Result;
 
@@ -45,6 +45,8 @@ struct RoutineRecord {
     settings: Vec<(String, Vec<String>)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     depends_on: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    aggregate: Option<AggregateDef>,
     comment: Option<String>,
 }
 
@@ -93,6 +95,7 @@ pub(super) fn encode(routine: &RoutineDef, stamp: Stamp) -> Result<Vec<u8>> {
         search_path: routine.search_path.clone(),
         settings: routine.settings.clone(),
         depends_on: routine.depends_on.clone(),
+        aggregate: routine.aggregate.clone(),
         comment: routine.comment.clone(),
     };
     record::encode(KIND, stamp, 0, &json)
@@ -146,6 +149,13 @@ fn type_of(name: &str, types: &UserTypes) -> Result<RoutineType> {
     }
 }
 
+impl UserTypes {
+    /// A type of a function by its stored name. Errors: corrupt.
+    pub fn routine_type(&self, name: &str) -> Result<RoutineType> {
+        type_of(name, self)
+    }
+}
+
 impl RoutineRecord {
     fn into_def(self, version: u64, types: &UserTypes) -> Result<RoutineDef> {
         let mut arguments = Vec::with_capacity(self.arguments.len());
@@ -185,6 +195,7 @@ impl RoutineRecord {
             search_path: self.search_path,
             settings: self.settings,
             depends_on: self.depends_on,
+            aggregate: self.aggregate,
             comment: self.comment,
             parsed: Compiled::default(),
             compiled: Compiled::default(),

@@ -11,6 +11,7 @@ use datafusion_physical_expr::expressions::{Column as PhysicalColumn, Literal};
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion_physical_expr_common::physical_expr::is_volatile;
 
+use super::fold_expr::FoldExpr;
 use super::let_expr::LetExpr;
 use super::physical_expr::ExprBuilder;
 use crate::functions::bound_function_of;
@@ -181,6 +182,10 @@ fn bound(
         }
         if let Some(kept) = expr.downcast_ref::<LetExpr>() {
             let bound = kept.with_body(bound(kept.body(), literals, options)?);
+            return Ok(Transformed::yes(Arc::new(bound)));
+        }
+        if let Some(fold) = expr.downcast_ref::<FoldExpr>() {
+            let bound = fold.with_step(bound(fold.step(), literals, options)?);
             return Ok(Transformed::yes(Arc::new(bound)));
         }
         let asking = options.and_then(|options| asking_catalogs(&expr, options));

@@ -104,7 +104,7 @@ impl ExprBuilder {
 }
 
 /// What the column of a value is called: no column of a user's has a zero in its name.
-fn let_column(number: usize) -> String {
+pub(super) fn let_column(number: usize) -> String {
     format!("\0let {number}")
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod fetched_rows;
 mod few_columns;
 mod float_aggregate;
 mod float_sums;
+mod fold_expr;
 mod frame_rows;
 mod framed_call;
 pub mod generic_plan;

@@ -83,6 +83,7 @@ impl ExprBuilder {
                 }
                 Expr::Case(case) => self.case(case, schema),
                 Expr::Let(kept) => self.let_expr(kept, schema),
+                Expr::Fold(fold) => self.fold_expr(fold, schema),
                 Expr::LetValue(value) => Self::let_value(value, schema),
                 Expr::Cast(cast) => expressions::cast(build(&cast.expr)?, own, cast.ty.clone()),
                 Expr::ScalarFunction(call) => {

@@ -34,17 +34,13 @@ const ABSENT: &[(&[&str], &str)] = &[
         &[
             "COMMENT",
             "ON",
-            "RULE/AGGREGATE/OPERATOR/TRANSFORM/COLLATION/CONVERSION/POLICY/STATISTICS",
+            "RULE/OPERATOR/TRANSFORM/COLLATION/CONVERSION/POLICY/STATISTICS",
         ],
         "Leave it out: there is no such object.",
     ),
     (
         &["CREATE", "DEFAULT", "CONVERSION"],
         "Use SET client_encoding, convert_to or convert_from.",
-    ),
-    (
-        &["CREATE", "OR", "REPLACE", "AGGREGATE"],
-        "Make a function of an array, and call it with array_agg(…).",
     ),
     (
         &["ALTER", "TYPE", NAME, "SET", "("],
@@ -61,10 +57,6 @@ const ABSENT: &[(&[&str], &str)] = &[
     (
         &[DEFINE, "TABLESPACE"],
         "Leave it out: all data stands in the server's data directory.",
-    ),
-    (
-        &[DEFINE, "AGGREGATE"],
-        "Make a function of an array, and call it with array_agg(…).",
     ),
     (
         &[DEFINE, "OPERATOR/TRANSFORM"],

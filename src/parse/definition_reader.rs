@@ -19,9 +19,8 @@ use super::type_reader::is_type_definition;
 use crate::{Error, Result};
 
 /// The first words of what every database has, and of which nothing here is one's own.
-const SYSTEM_OBJECTS: [&str; 8] = [
+const SYSTEM_OBJECTS: [&str; 7] = [
     "ACCESS",
-    "AGGREGATE",
     "COLLATION",
     "CONVERSION",
     "LANGUAGE",

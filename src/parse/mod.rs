@@ -4,6 +4,7 @@
 mod absent;
 mod adjacency;
 mod advice;
+mod aggregate_reader;
 mod alias_words;
 mod alter;
 mod alter_actions;

@@ -108,6 +108,27 @@ pub struct NewRoutine {
     pub options: Vec<RoutineOption>,
 }
 
+/// CREATE AGGREGATE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewAggregate {
+    /// OR REPLACE.
+    pub or_replace: bool,
+    /// Its name.
+    pub name: ObjectName,
+    /// What it is given; nothing: rows as they are.
+    pub arguments: Vec<WrittenArgument>,
+    /// SFUNC.
+    pub step: Option<ObjectName>,
+    /// STYPE.
+    pub state: Option<WrittenType>,
+    /// FINALFUNC.
+    pub finish: Option<ObjectName>,
+    /// FINALFUNC_EXTRA.
+    pub finish_extra: bool,
+    /// INITCOND.
+    pub initial: Option<String>,
+}
+
 /// FUNCTION, PROCEDURE or ROUTINE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoutineWord {
@@ -117,6 +138,8 @@ pub enum RoutineWord {
     Procedure,
     /// ROUTINE: either.
     Routine,
+    /// AGGREGATE.
+    Aggregate,
 }
 
 impl RoutineWord {
@@ -126,6 +149,7 @@ impl RoutineWord {
             RoutineWord::Function => "function",
             RoutineWord::Procedure => "procedure",
             RoutineWord::Routine => "routine",
+            RoutineWord::Aggregate => "aggregate",
         }
     }
 }
@@ -170,6 +194,8 @@ pub struct NewExtension {
 pub enum RoutineDefinition {
     /// CREATE FUNCTION, CREATE PROCEDURE.
     Create(Box<NewRoutine>),
+    /// CREATE AGGREGATE.
+    CreateAggregate(Box<NewAggregate>),
     /// DROP FUNCTION, PROCEDURE, ROUTINE.
     Drop {
         word: RoutineWord,
@@ -213,15 +239,18 @@ impl RoutineDefinition {
         match self {
             RoutineDefinition::Create(new) if new.is_procedure => "CREATE PROCEDURE",
             RoutineDefinition::Create(_) => "CREATE FUNCTION",
+            RoutineDefinition::CreateAggregate(_) => "CREATE AGGREGATE",
             RoutineDefinition::Drop { word, .. } => match word {
                 RoutineWord::Function => "DROP FUNCTION",
                 RoutineWord::Procedure => "DROP PROCEDURE",
                 RoutineWord::Routine => "DROP ROUTINE",
+                RoutineWord::Aggregate => "DROP AGGREGATE",
             },
             RoutineDefinition::Alter { word, .. } => match word {
                 RoutineWord::Function => "ALTER FUNCTION",
                 RoutineWord::Procedure => "ALTER PROCEDURE",
                 RoutineWord::Routine => "ALTER ROUTINE",
+                RoutineWord::Aggregate => "ALTER AGGREGATE",
             },
             RoutineDefinition::Comment { .. } | RoutineDefinition::CommentOnExtension { .. } => "COMMENT",
             RoutineDefinition::Trigger(definition) => definition.tag(),

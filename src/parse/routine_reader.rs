@@ -20,7 +20,8 @@ const TYPE_WORDS: [&str; 4] = ["PRECISION", "VARYING", "WITH", "WITHOUT"];
 /// Whether the tokens define a function, procedure or trigger.
 pub(super) fn is_routine_definition(tokens: &[TokenWithSpan]) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
-    let names = |at: usize| is(at, "FUNCTION") || is(at, "PROCEDURE") || is(at, "ROUTINE");
+    let words = ["FUNCTION", "PROCEDURE", "ROUTINE", "AGGREGATE"];
+    let names = |at: usize| words.iter().any(|word| is(at, word));
     if is(0, "CREATE") {
         let at = behind_replace(tokens);
         let is_trigger =
@@ -83,6 +84,10 @@ impl TokenReader<'_> {
             }
             return Ok(RoutineDefinition::CreateLanguage(name));
         }
+        if self.word("AGGREGATE") {
+            let new = self.create_aggregate(or_replace)?;
+            return Ok(RoutineDefinition::CreateAggregate(Box::new(new)));
+        }
         let is_procedure = match self.word("PROCEDURE") {
             true => true,
             false => {
@@ -139,7 +144,7 @@ impl TokenReader<'_> {
     }
 
     /// Arguments up to the parenthesis that closes them, which is taken.
-    fn written_arguments(&mut self) -> Result<Vec<WrittenArgument>> {
+    pub(super) fn written_arguments(&mut self) -> Result<Vec<WrittenArgument>> {
         let mut arguments = Vec::new();
         if self.token(&Token::RParen) {
             return Ok(arguments);
@@ -380,6 +385,8 @@ impl TokenReader<'_> {
             Ok(RoutineWord::Function)
         } else if self.word("PROCEDURE") {
             Ok(RoutineWord::Procedure)
+        } else if self.word("AGGREGATE") {
+            Ok(RoutineWord::Aggregate)
         } else {
             self.expect("ROUTINE")?;
             Ok(RoutineWord::Routine)
@@ -389,7 +396,7 @@ impl TokenReader<'_> {
     pub(super) fn routine_ref(&mut self) -> Result<RoutineRef> {
         let name = self.object_name()?;
         let arguments = match self.token(&Token::LParen) {
-            true => Some(self.written_arguments()?),
+            true => Some(self.aggregate_arguments()?),
             false => None,
         };
         Ok(RoutineRef { name, arguments })

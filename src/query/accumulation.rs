@@ -1,6 +1,9 @@
 //! `Accumulation`: what an aggregate is computed by. `aggregate` and `ordered_set` make one of a call, and plan it.
 
+use std::sync::Arc;
+
 use super::bound::Bound;
+use super::folding::Folding;
 use crate::functions::{self, Body};
 use crate::tree::{Accumulator, Expr, Moment};
 use crate::types::{FIXED_PRECISION_MAX, SqlType};
@@ -93,6 +96,8 @@ pub(super) enum Finish {
     Percentile(Percentile, Bound),
     /// The place of a row that there is not, by how many come before it.
     Hypothetical(Hypothetical),
+    /// What a user's aggregate makes of the arrays of its arguments.
+    Folded(Arc<Folding>),
 }
 
 /// What is asked of a row that there is not.

@@ -155,10 +155,7 @@ impl Binder<'_> {
             [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]
         );
         if star && (list.duplicate_treatment.is_some() || !list.clauses.is_empty()) {
-            return Err(Error::Syntax {
-                message: "syntax error at or near \"*\"".to_string(),
-                position: 0,
-            });
+            return Err(fault(StatementFault::Syntax, "syntax error at or near \"*\""));
         }
         let arguments = if star {
             Vec::new()
@@ -181,7 +178,9 @@ impl Binder<'_> {
                 self.hypothetical((name, hypothetical), arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
         }
-        let accumulation = if star {
+        let accumulation = if self.is_user_aggregate(function) {
+            self.user_accumulation((name, function), arguments)?
+        } else if star {
             if name != "count" {
                 return Err(Error::WrongObjectType {
                     name: format!("{name}(*)"),

@@ -469,7 +469,8 @@ impl Printer<'_, '_> {
     }
 
     fn function(&mut self, expr: &ast::Expr, function: &ast::Function) -> Printed {
-        if self.shown.is_some() && is_more_than_a_call(function) {
+        let is_more = is_more_than_a_call(function) || self.binder.is_user_aggregate(function);
+        if self.shown.is_some() && is_more {
             return self.call_with_clauses(expr, function);
         }
         let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else {

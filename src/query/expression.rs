@@ -225,7 +225,11 @@ impl Binder<'_> {
             let found = match around.scope.get_qualified(schema, relation, name) {
                 Err(unknown) if unknown.is_undefined_column() => {
                     return match self.system_column(Some((schema, relation)), name, around.scope)? {
-                        Some(found) => Ok(capture(place.outer.expect("the walk began there"), levels, &found)),
+                        Some(found) => Ok(capture(
+                            place.outer.expect("the walk began there"),
+                            levels,
+                            &found,
+                        )),
                         None => self.unwritten_column(column, place, unknown),
                     };
                 }

@@ -54,6 +54,10 @@ impl Binder<'_> {
                 let results = std::iter::once(first).chain(results).collect();
                 self.hypothetical_place(*hypothetical, results)
             }
+            Finish::Folded(folding) => {
+                let lists = std::iter::once(first).chain(results).collect();
+                self.folded(folding, lists)
+            }
             Finish::Object(function) => {
                 let values = results
                     .next()

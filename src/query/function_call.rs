@@ -13,6 +13,7 @@ use super::range_type::{bound_type, multirange_of, range_of};
 use super::record_function::is_populating_function;
 use super::undefined_function::no_function;
 use super::variadic;
+use crate::catalog::RoutineKind;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::parse::subscript_assignment;
@@ -158,6 +159,15 @@ impl Binder<'_> {
                 // What an extension brings is asked for in the schema that it was made in.
                 Some(_) if self.ctx.has_extension_in(schema) => Ok(None),
                 _ => Err(no_function(&format!("{schema}.{name}"), &types, false)),
+            };
+        }
+        if routines
+            .iter()
+            .any(|routine| routine.kind == RoutineKind::Aggregate)
+        {
+            return match &function.over {
+                Some(over) => self.window_function(name, function, over, place).map(Some),
+                None => self.aggregate_function(name, function, place).map(Some),
             };
         }
         if routines.is_empty() || function.over.is_some() {

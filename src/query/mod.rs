@@ -38,6 +38,7 @@ mod dynamic_columns;
 mod experience;
 mod expression;
 mod finish;
+mod folding;
 mod from;
 mod from_item;
 mod from_list;
@@ -113,6 +114,7 @@ mod table_sample;
 mod target_rows;
 pub(crate) mod type_name;
 mod undefined_function;
+mod user_aggregate;
 mod user_cast;
 mod values;
 mod variable;
@@ -179,6 +181,7 @@ pub(crate) use row_expression_text::{
 pub(crate) use row_keys::RowKey;
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query, written_marks};
 pub(crate) use target_rows::{FoundPlan, MergeSource, Others, TargetRows, plan_target_rows, view_types};
+pub(crate) use user_aggregate::{aggregate_type, example_of};
 pub(crate) use window::WINDOW_FUNCTIONS;
 pub(crate) use with_name::{rename, repeated_name};
 

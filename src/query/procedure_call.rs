@@ -43,7 +43,7 @@ impl Binder<'_> {
         let found = self.routines_named(parts.last().map(String::as_str), &name);
         // Of a procedure the arguments of OUT are written, too.
         let procedures = found.iter().map(|routine| match routine.kind {
-            RoutineKind::Function => Arc::clone(routine),
+            RoutineKind::Function | RoutineKind::Aggregate => Arc::clone(routine),
             RoutineKind::Procedure => {
                 let mut written = RoutineDef::clone(routine);
                 for argument in &mut written.arguments {
@@ -67,7 +67,7 @@ impl Binder<'_> {
         let Some(chosen) = chosen else {
             return Err(Error::undefined_function(format!("{name}()")));
         };
-        if chosen.routine.kind == RoutineKind::Function {
+        if chosen.routine.kind != RoutineKind::Procedure {
             return Err(Error::InvalidStatement {
                 state: StatementFault::WrongObjectType,
                 message: format!("{} is not a procedure", described(&chosen.routine)),

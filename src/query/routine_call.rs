@@ -357,7 +357,8 @@ pub(super) fn check_callable(routine: &RoutineDef) -> Result<()> {
         ));
     }
     match routine.kind {
-        RoutineKind::Function => Ok(()),
+        // An aggregate is no call by itself; who binds one has taken it before.
+        RoutineKind::Function | RoutineKind::Aggregate => Ok(()),
         RoutineKind::Procedure => Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
             message: format!("{} is a procedure", described(routine)),

@@ -110,9 +110,7 @@ pub(super) struct Outer<'a> {
 /// What serves instead of a column that every table of PostgreSQL has.
 fn system_column_hint(name: &str) -> Option<&'static str> {
     match name {
-        "ctid" => Some(
-            "Rows of tables have it, those of views and subqueries do not.",
-        ),
+        "ctid" => Some("Rows of tables have it, those of views and subqueries do not."),
         "xmin" => Some("Rows of tables have it, those of views and subqueries do not."),
         "xmax" | "cmin" | "cmax" => Some(
             "Rows do not say which transactions wrote them: count their versions in a column of your own, or return what an INSERT ... \

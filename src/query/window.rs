@@ -65,7 +65,7 @@ impl Binder<'_> {
             ..place
         };
         let filter = self.filter_clause(function, filtering)?;
-        if is_aggregate(name) {
+        if is_aggregate(name) || self.is_user_aggregate(function) {
             return self.windowed_aggregate((name, function), &window, filter, inside);
         }
         if !WINDOW_FUNCTIONS.contains(&name) && functions_named(name).next().is_some() {

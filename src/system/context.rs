@@ -13,7 +13,8 @@ use super::{
 };
 use crate::catalog::{
     Access, Casts, Catalog, DatabaseId, FIRST_DATABASE, FIRST_DATABASE_NAME, ForeignKey, GeneratedColumns,
-    Lookups, Object, Relation, RelationName, RoutineDef, TableDef, ToldBound, TypeDef, is_temporary_schema,
+    Lookups, Object, Relation, RelationName, RoutineDef, RoutineType, TableDef, ToldBound, TypeDef,
+    is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -311,6 +312,11 @@ impl StatementContext {
     /// Whether users have made functions, whose statements may run within this one. Asked by who runs a write, each time.
     pub fn runs_routines(&self) -> bool {
         !self.catalog.routines.is_empty()
+    }
+
+    /// The type of a function's argument by its stored name. Errors: corrupt.
+    pub fn routine_type(&self, name: &str) -> Result<RoutineType> {
+        self.catalog.types.routine_type(name)
     }
 
     /// The function with this oid, which a trigger of a table calls whatever the plan of its statement is.

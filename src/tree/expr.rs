@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use super::accumulator::Accumulator;
 use super::call::FunctionCall;
 use super::column::Column;
-use super::let_value::{Let, LetValue};
+use super::let_value::{Fold, Let, LetValue};
 use super::operator::Operator;
 use super::plan::Plan;
 use super::window::WindowFunction;
@@ -45,6 +45,8 @@ pub enum Expr {
     Let(Let),
     /// That value, in what asks for it.
     LetValue(LetValue),
+    /// What is made of the items of arrays, one after the other.
+    Fold(Fold),
     /// Arrow's own cast, between types of one kind.
     Cast(Cast),
     /// A call of a function.

@@ -8,7 +8,7 @@ use super::expr::{
     AggregateFunction, AggregateParams, Alias, BinaryExpr, Case, Cast, Expr, InList, InSubquery, Like,
     OrderKey, TruthTest, UnnestExpr,
 };
-use super::let_value::Let;
+use super::let_value::{Fold, Let};
 use super::walk::{Mapping, Transformed, TreeNode, TreeNodeRecursion};
 use super::window::{WindowFunction, WindowParams};
 use crate::Result;
@@ -73,6 +73,11 @@ impl Expr {
             Expr::Let(Let { value, body, .. }) => {
                 visit(value)?;
                 visit(body)
+            }
+            Expr::Fold(fold) => {
+                fold.lists.iter().try_for_each(&mut *visit)?;
+                visit(&fold.initial)?;
+                visit(&fold.step)
             }
             Expr::ScalarFunction(call) => call.args.iter().try_for_each(visit),
             Expr::InList(list) => {
@@ -140,6 +145,7 @@ impl Expr {
             }),
             Expr::Case(case) => Expr::Case(map_case(case, map)?),
             Expr::Let(kept) => Expr::Let(map_let(kept, map)?),
+            Expr::Fold(fold) => Expr::Fold(map_fold(fold, map)?),
             Expr::ScalarFunction(call) => Expr::ScalarFunction(FunctionCall {
                 args: map.all(call.args)?,
                 ..call
@@ -234,6 +240,15 @@ fn map_let(kept: Let, map: &mut Mapping<'_, Expr>) -> Result<Let> {
         value: map.boxed(kept.value)?,
         body: map.boxed(kept.body)?,
         ..kept
+    })
+}
+
+fn map_fold(fold: Fold, map: &mut Mapping<'_, Expr>) -> Result<Fold> {
+    Ok(Fold {
+        lists: map.all(fold.lists)?,
+        initial: map.boxed(fold.initial)?,
+        step: map.boxed(fold.step)?,
+        ..fold
     })
 }
 

@@ -188,13 +188,7 @@ fn structure(expr: &Expr, f: &mut fmt::Formatter<'_>, part: Part<'_>) -> fmt::Re
                 .try_for_each(|otherwise| spaced("ELSE ", otherwise, f))?;
             f.write_str("END")
         }
-        Expr::Let(kept) => {
-            write!(f, "let {} = ", kept.number)?;
-            part(&kept.value, f)?;
-            f.write_str(" in ")?;
-            part(&kept.body, f)
-        }
-        Expr::LetValue(value) => write!(f, "let {}", value.number),
+        Expr::Let(_) | Expr::LetValue(_) | Expr::Fold(_) => let_text(expr, f, part),
         Expr::Unnest(unnest) => {
             f.write_str("UNNEST(")?;
             part(&unnest.expr, f)?;
@@ -208,6 +202,31 @@ fn structure(expr: &Expr, f: &mut fmt::Formatter<'_>, part: Part<'_>) -> fmt::Re
             f.write_str(")")
         }
         // The others are written in one way each.
+        _ => Ok(()),
+    }
+}
+
+/// A value that is computed once, what asks for it, and what is made of items one after the other.
+fn let_text(expr: &Expr, f: &mut fmt::Formatter<'_>, part: Part<'_>) -> fmt::Result {
+    match expr {
+        Expr::Let(kept) => {
+            write!(f, "let {} = ", kept.number)?;
+            part(&kept.value, f)?;
+            f.write_str(" in ")?;
+            part(&kept.body, f)
+        }
+        Expr::Fold(fold) => {
+            write!(f, "fold {} of ", fold.number)?;
+            part(&fold.initial, f)?;
+            fold.lists.iter().try_for_each(|list| {
+                f.write_str(", ")?;
+                part(list, f)
+            })?;
+            f.write_str(" by ")?;
+            part(&fold.step, f)
+        }
+        Expr::LetValue(value) => write!(f, "let {}", value.number),
+        // It is one of these.
         _ => Ok(()),
     }
 }

@@ -23,6 +23,7 @@ impl Expr {
                 .as_ref()
                 .map_or(DataType::Null, |field| field.data_type().clone())),
             Expr::Let(kept) => kept.body.get_type(schema),
+            Expr::Fold(fold) => fold.step.get_type(schema),
             Expr::LetValue(value) => Ok(value.field.data_type().clone()),
             Expr::Cast(cast) => Ok(cast.ty.clone()),
             Expr::Case(case) => {
@@ -72,6 +73,7 @@ impl Expr {
                 any_nullable(branches.chain([&**otherwise]), schema)
             }
             Expr::Let(kept) => kept.body.nullable(schema),
+            Expr::Fold(_) => Ok(true),
             Expr::LetValue(value) => Ok(value.field.is_nullable()),
             Expr::InSubquery(test) => {
                 let found = test.subquery.subquery.schema();
@@ -107,6 +109,7 @@ impl Expr {
             Expr::Column(column) => schema.field_from_column(column).cloned(),
             Expr::OuterReferenceColumn(field, _) => Ok(Arc::clone(field)),
             Expr::Let(kept) => kept.body.own_field(schema),
+            Expr::Fold(fold) => fold.step.own_field(schema),
             Expr::LetValue(value) => Ok(Arc::clone(&value.field)),
             Expr::Literal(value, metadata) => {
                 let field = Arc::new(Field::new("", value.data_type(), value.is_null()));

@@ -30,6 +30,20 @@ pub struct LetValue {
     pub field: FieldRef,
 }
 
+/// The last of the states that `step` makes, one after the other, of the state before and of an item of each list: a state is the
+/// [`LetValue`] of `number`, and the items are those of the numbers behind it. What a user's aggregate makes of the rows of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Fold {
+    /// That of the state.
+    pub number: usize,
+    /// Arrays of the same length.
+    pub lists: Vec<Expr>,
+    /// The first state.
+    pub initial: Box<Expr>,
+    /// The next state; it asks for nothing but that and the items.
+    pub step: Box<Expr>,
+}
+
 impl Let {
     /// The body with the value itself wherever it is asked for.
     pub fn unfolded(self) -> Result<Expr> {
@@ -78,6 +92,15 @@ impl Expr {
     fn is_closed_in(&self, known: &mut Vec<usize>) -> bool {
         match self {
             Expr::LetValue(value) => known.contains(&value.number),
+            Expr::Fold(fold) => {
+                let mut is_closed = fold.initial.is_closed_in(known);
+                is_closed &= fold.lists.iter().all(|list| list.is_closed_in(known));
+                let before = known.len();
+                known.extend(fold.number..=fold.number + fold.lists.len());
+                is_closed &= fold.step.is_closed_in(known);
+                known.truncate(before);
+                is_closed
+            }
             Expr::Let(inner) => {
                 let has_closed_value = inner.value.is_closed_in(known);
                 known.push(inner.number);

@@ -47,7 +47,7 @@ pub use expr::*;
 pub use folding::{fold_constants, fold_constants_in, fold_one, is_immutable};
 pub use grouping_sets::grouping_keys;
 pub use join::{Join, JoinType, NullEquality, equal_key_pair, join_schema};
-pub use let_value::{Let, LetValue};
+pub use let_value::{Fold, Let, LetValue};
 pub use lock_rows::{LockRows, RowLock};
 pub use lookup_join::{Inner, LookupJoin, Partners};
 pub use operator::Operator;

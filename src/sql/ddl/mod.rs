@@ -2,6 +2,7 @@
 //! chooses among them, and resolves the names they share. Called by `sql::execute`; commits nothing.
 
 mod advice;
+mod aggregate;
 mod alter;
 mod alter_action;
 mod alter_asked;

@@ -66,6 +66,8 @@ async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> 
         ctx.settings.show("check_function_bodies")? == "on" || routine.body_kind != BodyKind::Text;
     match routine.language {
         _ if !is_checked => Ok(()),
+        // What an aggregate calls is checked where it is made.
+        Language::Internal => Ok(()),
         Language::Sql => {
             // A function may call itself, and sees itself as it is to be.
             let checked = StatementContext {
@@ -84,7 +86,10 @@ async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> 
 }
 
 /// The function of the same schema, name and types of arguments.
-fn known_routine<'a>(ctx: &'a StatementContext, routine: &RoutineDef) -> Option<&'a Arc<RoutineDef>> {
+pub(super) fn known_routine<'a>(
+    ctx: &'a StatementContext,
+    routine: &RoutineDef,
+) -> Option<&'a Arc<RoutineDef>> {
     let signature = routine.signature();
     ctx.catalog.routines.iter().find(|known| {
         known.schema == routine.schema && known.name == routine.name && known.signature() == signature
@@ -147,6 +152,7 @@ fn defined(ctx: &StatementContext, new: &NewRoutine, schema: String, name: Strin
         settings: Vec::new(),
         depends_on: Vec::new(),
         comment: None,
+        aggregate: None,
         parsed: Default::default(),
         compiled: Default::default(),
     })
@@ -289,7 +295,7 @@ fn returned(
 }
 
 /// Errors: 42723 without OR REPLACE; 42809, 42P13 for what may not become another.
-fn check_replaceable(
+pub(super) fn check_replaceable(
     ctx: &StatementContext,
     known: &RoutineDef,
     new: &RoutineDef,

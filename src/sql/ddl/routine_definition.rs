@@ -1,6 +1,6 @@
 //! Chooses among the definitions of functions, procedures, triggers and extensions.
 
-use super::{extension, notice, routine, routine_dependents, triggers};
+use super::{aggregate, extension, notice, routine, routine_dependents, triggers};
 use crate::parse::routine::RoutineDefinition;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -9,6 +9,7 @@ use crate::{Error, Result};
 pub(super) async fn execute(ctx: &StatementContext, definition: &RoutineDefinition) -> Result<()> {
     match definition {
         RoutineDefinition::Create(new) => routine::create(ctx, new).await,
+        RoutineDefinition::CreateAggregate(new) => aggregate::create(ctx, new).await,
         RoutineDefinition::Drop {
             word,
             routines,

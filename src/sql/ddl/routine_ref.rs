@@ -32,6 +32,7 @@ pub(super) fn found_routine(
         RoutineWord::Routine => true,
         RoutineWord::Function => routine.kind == RoutineKind::Function,
         RoutineWord::Procedure => routine.kind == RoutineKind::Procedure,
+        RoutineWord::Aggregate => routine.kind == RoutineKind::Aggregate,
     };
     let shown_name = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
     let Some(arguments) = &named.arguments else {

@@ -40,6 +40,13 @@ pub(crate) fn call_routine(
         let rows = match routine.language {
             Language::Sql => sql_body::run(ctx.clone(), call).await?,
             Language::Plpgsql => plpgsql::call(ctx.clone(), call).await?,
+            Language::Internal => {
+                let message = format!(
+                    "aggregate function \"{}\" called in non-aggregate context",
+                    routine.name
+                );
+                return Err(Error::internal(message));
+            }
         };
         check_rows(&ctx, &routine, &rows).await?;
         Ok(rows)

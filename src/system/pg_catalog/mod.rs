@@ -19,6 +19,7 @@
 //! by the function of the type's name (`regclass('orders')`), and leaves the query as its name by `object_name('regclass',
 //! x)`, typed [`crate::types::SqlType::output_type`].
 
+mod aggregate_rows;
 mod attribute_rows;
 mod cast_rows;
 mod constraint_rows;

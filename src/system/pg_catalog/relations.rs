@@ -15,8 +15,8 @@ use super::object_class::{
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
 use super::role_rows::{self, DATABASE_OWNER_OID};
 use super::{
-    cast_rows, constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, statement_rows,
-    trigger_rows, type_rows, view_rows,
+    aggregate_rows, cast_rows, constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows,
+    statement_rows, trigger_rows, type_rows, view_rows,
 };
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserIndex, UserRelation};
@@ -51,6 +51,7 @@ static RELATIONS: &[Filled] = &[
     ("pg_sequence", &[], sequence_rows::sequences),
     ("pg_depend", &[], dependencies),
     ("pg_proc", routine_rows::PROCEDURE, routine_rows::procedures),
+    ("pg_aggregate", &[], aggregate_rows::aggregates),
     ("pg_cast", &[], cast_rows::casts),
     ("pg_language", &[], routine_rows::languages),
     ("pg_extension", &[], routine_rows::extensions),

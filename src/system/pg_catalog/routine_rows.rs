@@ -43,10 +43,10 @@ pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
             ("prorows", text(rows_of(routine))),
             (
                 "prokind",
-                text(if routine.kind == RoutineKind::Procedure {
-                    "p"
-                } else {
-                    "f"
+                text(match routine.kind {
+                    RoutineKind::Procedure => "p",
+                    RoutineKind::Function => "f",
+                    RoutineKind::Aggregate => "a",
                 }),
             ),
             ("prosecdef", boolean(routine.security_definer)),
