@@ -452,7 +452,7 @@ type RoutinesByName = BTreeMap<(String, String), Vec<Arc<RoutineDef>>>;
 
 impl Routines {
     /// Of these.
-    pub(super) fn new(routines: impl Iterator<Item = Arc<RoutineDef>>) -> Routines {
+    pub fn new(routines: impl Iterator<Item = Arc<RoutineDef>>) -> Routines {
         let mut by_name: BTreeMap<(String, String), Vec<Arc<RoutineDef>>> = BTreeMap::new();
         for routine in routines {
             let name = (routine.schema.clone(), routine.name.clone());

@@ -6,6 +6,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
 use super::definition_reader::is_definition;
+use super::drop_absent;
 use super::prepared_reader::{explained_execute, made_of_execute};
 use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, is_word, is_word_at, string_of};
@@ -73,6 +74,7 @@ pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
         || is_do(tokens)
         || is_alter_settings(tokens)
         || is_definition(tokens)
+        || drop_absent::tag_of(tokens).is_some()
         || explained_execute(tokens).is_some()
         || made_of_execute(tokens).is_some()
 }
@@ -86,6 +88,9 @@ pub(super) fn read(tokens: Vec<TokenWithSpan>, text: &str, end: usize) -> Result
 impl TokenReader<'_> {
     /// The statement, which must be all there is.
     fn statement(mut self) -> Result<Command> {
+        if let Some(tag) = drop_absent::tag_of(&self.tokens) {
+            return Ok(Command::Satisfied { tag });
+        }
         let command = self.command()?;
         match self.peek() {
             None => Ok(command),

@@ -32,6 +32,7 @@ pub mod definition;
 mod definition_reader;
 mod dialect;
 mod disjunction;
+mod drop_absent;
 pub(crate) mod duplicate_key;
 mod escape_words;
 mod exclusion;

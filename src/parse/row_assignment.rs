@@ -1,11 +1,16 @@
-//! `SET (a, b) = (SELECT x, y …)` and `SET (a, b) = ROW(x, y)`: each column gets a subquery of its own, which gives the same values, or its
-//! value.
+//! `SET (a, b) = (SELECT x, y …)` and `SET (a, b) = ROW(x, y)`: each column gets its value. Of a plain SELECT of columns and constants it has
+//! a subquery of its own, which gives the same; of any other the column of its one row, `((SELECT s FROM (…) s(c1, c2))).c1`.
+
+use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
     SelectItem, SetExpr,
 };
+use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
+
+use super::walk::visit_expressions;
 
 /// The UPDATE that is next, its row assignments taken apart.
 pub(super) fn parse_update(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
@@ -21,12 +26,17 @@ pub(super) fn parse_update(parser: &mut Parser) -> Result<ast::Statement, Parser
 pub(super) fn parse_merge(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
     let verb = parser.next_token();
     let mut merge = parser.parse_merge(verb)?;
+    take_merge_apart(&mut merge);
+    Ok(ast::Statement::Merge(merge))
+}
+
+/// Has each column of its updates get what is its own.
+pub(super) fn take_merge_apart(merge: &mut ast::Merge) {
     for clause in &mut merge.clauses {
         if let ast::MergeAction::Update(update) = &mut clause.action {
             take_apart(&mut update.assignments);
         }
     }
-    Ok(ast::Statement::Merge(merge))
 }
 
 /// Has each column get what is its own.
@@ -61,36 +71,86 @@ fn row_values(value: &Expr) -> Option<Vec<Expr>> {
     values.collect()
 }
 
-/// One assignment a column; `None` when the value is no plain SELECT of as many expressions as there are columns.
+/// One assignment a column; `None`: the value is no subquery.
 fn parts(assignment: &Assignment) -> Option<Vec<Assignment>> {
     let (AssignmentTarget::Tuple(columns), Expr::Subquery(query)) = (&assignment.target, &assignment.value)
     else {
         return None;
     };
-    let SetExpr::Select(select) = query.body.as_ref() else {
-        return None;
-    };
-    let plain = select.projection.len() == columns.len() && select.distinct.is_none();
-    let ordered = query.order_by.is_some();
-    let expressions = select.projection.iter().all(|item| {
-        matches!(
-            item,
-            SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }
-        )
-    });
-    if !plain || ordered || !expressions {
-        return None;
-    }
-    let only = |index: usize| -> Box<Query> {
-        let mut query = query.clone();
-        if let SetExpr::Select(select) = query.body.as_mut() {
-            select.projection = vec![select.projection.swap_remove(index)];
+    let own = match query.body.as_ref() {
+        SetExpr::Select(select) if is_plain(select, query) && select.projection.len() == columns.len() => {
+            own_query
         }
-        query
+        _ => column_of_row,
     };
-    let assigned = columns.iter().enumerate().map(|(index, column)| Assignment {
+    let assigned = columns.iter().enumerate().map(|(at, column)| Assignment {
         target: AssignmentTarget::ColumnName(column.clone()),
-        value: Expr::Subquery(only(index)),
+        value: own(query, at, columns.len()),
     });
     Some(assigned.collect())
+}
+
+/// Whether a query gives the same rows whichever of its columns are asked for.
+fn is_plain(select: &ast::Select, query: &Query) -> bool {
+    let is_plain = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            // A call may be of an aggregate, or give another value each time.
+            let mut calls = false;
+            let _: ControlFlow<()> = visit_expressions(expr, |part: &Expr| {
+                calls |= matches!(part, Expr::Function(_));
+                ControlFlow::Continue(())
+            });
+            !calls
+        }
+        _ => false,
+    };
+    select.distinct.is_none() && query.order_by.is_none() && select.projection.iter().all(is_plain)
+}
+
+fn own_query(query: &Query, at: usize, _: usize) -> Expr {
+    let mut query = query.clone();
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        select.projection = vec![select.projection.swap_remove(at)];
+    }
+    Expr::Subquery(Box::new(query))
+}
+
+/// `((SELECT "?row" FROM (query) AS "?row"("?column 1", …)))."?column 1"`.
+fn column_of_row(query: &Query, at: usize, columns: usize) -> Expr {
+    let names: Vec<String> = (1..=columns)
+        .map(|number| format!("\"?column {number}\""))
+        .collect();
+    let text = format!(
+        "((SELECT \"?row\" FROM (SELECT 1) AS \"?row\"({}))).{}",
+        names.join(", "),
+        names[at]
+    );
+    let around = Parser::new(&PostgreSqlDialect {}).try_with_sql(&text);
+    let around = around.and_then(|mut parser| parser.parse_expr());
+    around
+        .ok()
+        .and_then(|mut around| {
+            *row_query(&mut around)? = Box::new(query.clone());
+            Some(around)
+        })
+        .unwrap_or_else(|| Expr::Subquery(Box::new(query.clone())))
+}
+
+/// The query whose row it is.
+fn row_query(column: &mut Expr) -> Option<&mut Box<Query>> {
+    let Expr::CompoundFieldAccess { root, .. } = column else {
+        return None;
+    };
+    let mut root = root.as_mut();
+    while let Expr::Nested(inner) = root {
+        root = inner;
+    }
+    let Expr::Subquery(row) = root else { return None };
+    let SetExpr::Select(select) = row.body.as_mut() else {
+        return None;
+    };
+    match &mut select.from.first_mut()?.relation {
+        ast::TableFactor::Derived { subquery, .. } => Some(subquery),
+        _ => None,
+    }
 }

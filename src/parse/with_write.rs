@@ -13,9 +13,9 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::names;
 use super::token_reader::is_word;
 use super::walk::WalkMut;
+use super::{names, row_assignment};
 use crate::Error;
 use crate::error::StatementFault;
 
@@ -26,7 +26,7 @@ pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> 
         recursive: parser.parse_keyword(Keyword::RECURSIVE),
         cte_tables: parser.parse_comma_separated(Parser::parse_cte)?,
     };
-    with.cte_tables.iter_mut().for_each(mark_upsert);
+    with.cte_tables.iter_mut().for_each(settle);
     let Token::Word(verb) = &parser.peek_token_ref().token else {
         return parse_query(parser, with);
     };
@@ -40,8 +40,16 @@ pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> 
     }
 }
 
-/// Makes an UPSERT of the INSERT that is spelt so.
-fn mark_upsert(cte: &mut Cte) {
+/// Does for a write in the clause what is done where one is a statement: an INSERT that is spelt so becomes an UPSERT, row assignments are
+/// taken apart.
+fn settle(cte: &mut Cte) {
+    match cte.query.body.as_mut() {
+        SetExpr::Update(ast::Statement::Update(update)) => {
+            row_assignment::take_apart(&mut update.assignments)
+        }
+        SetExpr::Merge(ast::Statement::Merge(merge)) => row_assignment::take_merge_apart(merge),
+        _ => {}
+    }
     if let SetExpr::Insert(ast::Statement::Insert(insert)) = cte.query.body.as_mut()
         && let Token::Word(verb) = &insert.insert_token.0.token
         && verb.value.eq_ignore_ascii_case("UPSERT")

@@ -235,10 +235,13 @@ impl Binder<'_> {
     }
 
     pub(super) fn merged(&mut self, kind: JoinType, left: Bound, right: Bound) -> Result<Bound> {
+        let ty = self.common_type_of("JOIN/USING", &[left.clone(), right.clone()])?;
+        let given = match kind {
+            JoinType::Right => right.clone(),
+            _ => left.clone(),
+        };
         match kind {
-            JoinType::Right => Ok(right),
             JoinType::Full => {
-                let ty = self.common_type_of("JOIN/USING", &[left.clone(), right.clone()])?;
                 let left = self.convert(left, &ty, CastContext::Implicit)?;
                 let right = self.convert(right, &ty, CastContext::Implicit)?;
                 let present = Expr::IsNotNull(Box::new(left.expr.clone()));
@@ -248,7 +251,9 @@ impl Binder<'_> {
                     ty,
                 ))
             }
-            _ => Ok(left),
+            // The column has the type of both.
+            _ if given.ty == ty => Ok(given),
+            _ => self.convert(given, &ty, CastContext::Implicit),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult, Volatile};
 use crate::functions::Volatility;
-use crate::tree::{self, Case, Expr, Subquery};
+use crate::tree::{self, Case, Expr, Plan, Subquery};
 use crate::types::SqlType;
 
 /// How deeply the queries of functions may stand in one another.
@@ -57,7 +57,7 @@ impl Binder<'_> {
                     ));
                 };
                 let marker = Subquery {
-                    subquery: Arc::new(found.plan.clone()),
+                    subquery: Arc::new(first_row(found.plan.clone(), &query)),
                     outer_ref_columns: super::subquery::captured(outer),
                 };
                 Ok(Bound::new(Expr::ScalarSubquery(marker), column.ty.clone()))
@@ -182,6 +182,29 @@ impl Binder<'_> {
             let line = format!("SQL function \"{}\" during inlining", routine.name);
             error.without_place().within(line)
         })
+    }
+}
+
+/// A function that gives one value gives that of its first row: its query is bound for one where it may have several.
+fn first_row(plan: Plan, query: &ast::Query) -> Plan {
+    let is_one = match query.body.as_ref() {
+        _ if query.limit_clause.is_some() || query.fetch.is_some() => false,
+        ast::SetExpr::Select(select) => select.from.is_empty() || is_of_all_rows(&plan),
+        _ => false,
+    };
+    match is_one {
+        true => plan,
+        false => plan.limit(None, Some(tree::lit(1_i64))),
+    }
+}
+
+/// Whether it is an aggregate over all rows, which is one.
+fn is_of_all_rows(plan: &Plan) -> bool {
+    match plan {
+        Plan::Projection(projection) => is_of_all_rows(&projection.input),
+        Plan::SubqueryAlias(alias) => is_of_all_rows(&alias.input),
+        Plan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
     }
 }
 

@@ -112,7 +112,7 @@ impl ShortPlan {
         };
         let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
         short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
-        if !short.is_told() {
+        if !short.is_told() && short.source.is_pruned() {
             // EXPLAIN would tell of the names that it gives.
             without_reordering(&mut short.steps);
         }

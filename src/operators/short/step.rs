@@ -36,6 +36,11 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// Whether it gives no more columns than are read.
+    pub(super) fn is_pruned(&self) -> bool {
+        matches!(self, Source::Table(_) | Source::Catalog(_))
+    }
+
     /// Whether it, or a condition on its rows, asks the catalogs.
     pub(super) fn reads_catalogs(&self) -> bool {
         match self {

@@ -3,7 +3,8 @@
 use sqlparser::ast::ObjectName;
 
 use super::new_relation::NewRelation;
-use super::routine::{check_replaceable, invalid, known_routine};
+use super::routine::{check_replaceable, invalid};
+use super::routine_ref::known_routine;
 use super::routine_type::{Resolved, resolve};
 use super::user_type::take_oid;
 use crate::catalog::{

@@ -99,8 +99,9 @@ async fn alter_table(
         if table.is_materialized_view() {
             relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
         }
-        if !is_inherited {
-            partition_rules::check(ctx, table, operation)?;
+        match is_inherited {
+            true => partition_rules::check_partition_key(table, operation)?,
+            false => partition_rules::check(ctx, table, operation)?,
         }
         apply(ctx, &mut change, operation).await?;
     }

@@ -34,7 +34,8 @@ pub(super) async fn alter_column(
     }
     match operation {
         AlterColumnOperation::SetDefault { value } => {
-            table.columns[at].default = default::read(ctx, value, &column.ty, &name).await?;
+            let read = default::read(ctx, value, &column.ty, &name).await?;
+            table.columns[at].default = default::or_null_over_domain(read, &table.columns[at]);
         }
         AlterColumnOperation::DropDefault => table.columns[at].default = None,
         AlterColumnOperation::SetNotNull => {

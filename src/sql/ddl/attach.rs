@@ -8,7 +8,7 @@ use sqlparser::ast::{ForValues, ForeignKeyConstraint, ObjectName, Spanned, Table
 use super::declared_keys::declared;
 use super::partition_index::Owed;
 use super::partition_of::{default_partition, partition_of, rows_of, settle_new};
-use super::{partition_bound, transition_names, triggers, verification};
+use super::{partition_bound, partition_triggers, transition_names, verification};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::error::Raised;
 use crate::parse::{names, text_place};
@@ -38,9 +38,10 @@ pub(super) async fn attach(
     let mut changed = TableDef::clone(&child);
     changed.partition = Some(partition_of(parent, &child.columns, bound)?);
     transition_names::check_none_of_partition(&changed)?;
-    triggers::take_of_parent(ctx, parent, &mut changed).await?;
+    partition_triggers::take_of_parent(ctx, parent, &mut changed).await?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let attached = writer.put_table(changed)?;
+    partition_triggers::give_to_partitions(ctx, &writer, (&child, &attached)).await?;
     let now = ctx.clone().seeing_definitions().await?;
     for leaf in rows_of(&now, &attached)? {
         let message = format!(
@@ -97,7 +98,7 @@ pub(super) async fn detach(
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let mut changed = TableDef::clone(&child);
     changed.partition = None;
-    writer.put_table(changed)?;
+    partition_triggers::leave_to_parent(ctx, &writer, parent, changed)?;
     writer.put_table(parent.clone())?;
     check_unreferred(ctx, parent, &child.name).await
 }

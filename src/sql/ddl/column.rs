@@ -131,7 +131,8 @@ async fn read_option(
             if new.def.default.is_some() {
                 return Err(multiple_defaults(&new.def.name));
             }
-            new.def.default = default::read(ctx, expr, &new.def.ty, &new.def.name).await?;
+            let read = default::read(ctx, expr, &new.def.ty, &new.def.name).await?;
+            new.def.default = default::or_null_over_domain(read, &new.def);
         }
         ColumnOption::PrimaryKey(key) => {
             check_primary_characteristics(key.characteristics.as_ref())?;

@@ -16,8 +16,8 @@ use super::partition_of::{self, PartitionOf};
 use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{
-    advice, exclusion, expiry, generation, options, partition_key, region, sequence, storage, triggers,
-    versions, wildcard,
+    advice, exclusion, expiry, generation, options, partition_key, partition_triggers, region, sequence,
+    storage, versions, wildcard,
 };
 use crate::catalog::{
     CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, MadeName, OnCommit, Partitioning,
@@ -562,7 +562,7 @@ async fn write_new(
     parent: Option<&TableDef>,
 ) -> Result<Arc<TableDef>> {
     if let Some(parent) = parent {
-        triggers::take_of_parent(ctx, parent, &mut table).await?;
+        partition_triggers::take_of_parent(ctx, parent, &mut table).await?;
     }
     let table = writer.put_table(table)?;
     if let Some(parent) = parent {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr};
 
 use super::row_expression::check_no_subquery;
-use crate::catalog::{Access, ColumnDefault, Object, RelationName};
+use crate::catalog::{Access, ColumnDef, ColumnDefault, Object, RelationName};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::parse::walk::{visit_expressions, visit_expressions_mut};
@@ -31,6 +31,20 @@ const VOLATILE_FUNCTIONS: [&str; 8] = [
 
 /// Functions whose first argument is a sequence.
 const SEQUENCE_FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
+
+/// What DEFAULT NULL is for a column of a domain that has a default: it must be kept, or the domain's would be taken.
+pub(super) fn or_null_over_domain(read: Option<ColumnDefault>, column: &ColumnDef) -> Option<ColumnDefault> {
+    let domains = column.domain.iter().flat_map(|domain| domain.domains());
+    let mut domains = domains.filter_map(|domain| domain.domain());
+    let has_default = domains.any(|domain| domain.default.is_some());
+    read.or_else(|| {
+        has_default.then(|| ColumnDefault::Constant {
+            value: Value::Null,
+            sql: "NULL".to_string(),
+            text: Some(query::null_text(&column.ty)),
+        })
+    })
+}
 
 /// The default that an expression gives a column; `None` for DEFAULT NULL of a type without a length. Errors: those of the expression, 42804.
 pub(super) async fn read(

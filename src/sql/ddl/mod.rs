@@ -72,6 +72,7 @@ mod partition_index;
 mod partition_key;
 mod partition_of;
 mod partition_rules;
+mod partition_triggers;
 mod plain_column;
 mod primary_key;
 mod region;

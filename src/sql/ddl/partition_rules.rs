@@ -205,7 +205,8 @@ fn invalid(message: String, hint: Option<&str>) -> Result<()> {
     .into())
 }
 
-fn check_partition_key(table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
+/// Errors: 42P16 for a change of a column by which the table is partitioned, 0A000.
+pub(super) fn check_partition_key(table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
     let is_of_key = |name: &Ident| {
         let name = names::fold(name);
         let mut key = table.partition_positions().into_iter();

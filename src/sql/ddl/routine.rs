@@ -7,13 +7,13 @@ use std::sync::Arc;
 use sqlparser::ast::{Ident, ObjectName, Visitor};
 
 use super::new_relation::NewRelation;
-use super::routine_ref::{found_routine, shown_types};
+use super::routine_ref::{found_routine, known_routine, shown_types};
 use super::routine_type::{Resolved, resolve};
 use super::user_type::take_oid;
 use super::{role, storage, view};
 use crate::catalog::{
-    ArgumentMode, BodyKind, CatalogWriter, Language, Parallel, RoutineArgument, RoutineDef, RoutineKind,
-    RoutineResult, RoutineType, Volatile, is_system_schema,
+    ArgumentMode, BodyKind, Catalog, CatalogWriter, Language, Parallel, RoutineArgument, RoutineDef,
+    RoutineKind, RoutineResult, RoutineType, Routines, Volatile, is_system_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::definition::{Persistence, RoleName};
@@ -70,8 +70,16 @@ async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> 
         Language::Internal => Ok(()),
         Language::Sql => {
             // A function may call itself, and sees itself as it is to be.
+            let others = ctx
+                .catalog
+                .routines
+                .iter()
+                .filter(|known| known.oid != routine.oid);
+            let itself = Arc::new(routine.clone());
+            let mut catalog = Catalog::clone(&ctx.catalog);
+            catalog.routines = Routines::new(others.cloned().chain([itself]));
             let checked = StatementContext {
-                calls: ctx.calls,
+                catalog: Arc::new(catalog),
                 ..ctx.clone()
             };
             check_sql_body(&checked, routine).await
@@ -83,17 +91,6 @@ async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> 
                 .within(format!("compilation of PL/pgSQL function \"{}\"", routine.name)),
         }),
     }
-}
-
-/// The function of the same schema, name and types of arguments.
-pub(super) fn known_routine<'a>(
-    ctx: &'a StatementContext,
-    routine: &RoutineDef,
-) -> Option<&'a Arc<RoutineDef>> {
-    let signature = routine.signature();
-    ctx.catalog.routines.iter().find(|known| {
-        known.schema == routine.schema && known.name == routine.name && known.signature() == signature
-    })
 }
 
 /// What CREATE says, but for its options.

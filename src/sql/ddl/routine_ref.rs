@@ -77,6 +77,17 @@ pub(super) fn found_routine(
     }
 }
 
+/// The function of the same schema, name and types of arguments.
+pub(super) fn known_routine<'a>(
+    ctx: &'a StatementContext,
+    routine: &RoutineDef,
+) -> Option<&'a Arc<RoutineDef>> {
+    let signature = routine.signature();
+    ctx.catalog.routines.iter().find(|known| {
+        known.schema == routine.schema && known.name == routine.name && known.signature() == signature
+    })
+}
+
 /// The one of a name that is said without arguments. Errors: 42883, 42725.
 fn only_one(fitting: &[&Arc<RoutineDef>], word: RoutineWord, name: &str) -> Result<Arc<RoutineDef>> {
     let word = word.word();

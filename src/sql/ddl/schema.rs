@@ -24,7 +24,9 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
     else {
         return Err(Error::internal("not a CREATE SCHEMA"));
     };
-    if let SchemaName::UnnamedAuthorization(role) | SchemaName::NamedAuthorization(_, role) = schema_name {
+    if let SchemaName::UnnamedAuthorization(role) | SchemaName::NamedAuthorization(_, role) = schema_name
+        && !is_current_role(role)
+    {
         role::check(ctx, role)?;
     }
     let name = match schema_name {
@@ -34,6 +36,7 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
                 (Some(_), _) => return Err(Error::unsupported(format!("the schema name {name}"), None)),
             }
         }
+        SchemaName::UnnamedAuthorization(role) if is_current_role(role) => ctx.user.to_string(),
         SchemaName::UnnamedAuthorization(role) => names::fold(role),
     };
     if is_system_schema(&name) && name.starts_with("pg_") {
@@ -109,6 +112,12 @@ fn check_schema(statement: &crate::sql::Statement, schema: &str) -> Result<()> {
         }),
         _ => Ok(()),
     }
+}
+
+/// Whether it is the session's own role, by a word for it.
+fn is_current_role(role: &Ident) -> bool {
+    let words = ["current_role", "current_user", "session_user"];
+    role.quote_style.is_none() && words.contains(&names::fold(role).as_str())
 }
 
 /// ALTER SCHEMA … OWNER TO. Errors: 3F000, 42704.

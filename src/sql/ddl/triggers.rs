@@ -353,33 +353,6 @@ async fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists:
     Ok(())
 }
 
-/// Gives a partition the triggers for each row that its parent has. Errors: 42710 for a name that another has.
-pub(super) async fn take_of_parent(
-    ctx: &StatementContext,
-    parent: &TableDef,
-    child: &mut TableDef,
-) -> Result<()> {
-    let column = |child: &TableDef, id: &ColumnId| {
-        let at = parent.column_index_by_id(*id)?;
-        let own = child.column_index(&parent.columns[at].name)?;
-        Some(child.columns[own].id)
-    };
-    for trigger in parent.triggers.iter().filter(|trigger| trigger.for_each_row) {
-        if child.trigger(&trigger.name).is_some() {
-            return Err(taken(&trigger.name, &child.name));
-        }
-        let mut own = trigger.clone();
-        own.oid = ctx.sequences.object_ids().take_oid().await?;
-        own.update_of = own.update_of.iter().filter_map(|id| column(child, id)).collect();
-        if let Some(when) = &mut own.when {
-            when.columns = when.columns.iter().filter_map(|id| column(child, id)).collect();
-        }
-        child.triggers.push(own);
-        sort(&mut child.triggers);
-    }
-    Ok(())
-}
-
 /// Takes triggers off their view.
 pub(super) fn remove_of_view(ctx: &StatementContext, view: &ViewDef, names: &[&str]) -> Result<()> {
     let mut changed = view.clone();
@@ -476,11 +449,11 @@ fn put(ctx: &StatementContext, table: TableDef) -> Result<()> {
         .map(std::mem::drop)
 }
 
-fn sort(triggers: &mut [TriggerDef]) {
+pub(super) fn sort(triggers: &mut [TriggerDef]) {
     triggers.sort_by(|left, right| left.name.cmp(&right.name));
 }
 
-fn taken(name: &str, relation: &str) -> Error {
+pub(super) fn taken(name: &str, relation: &str) -> Error {
     Error::Duplicate {
         kind: DuplicateKind::Trigger,
         name: format!("{name}\" for relation \"{relation}"),

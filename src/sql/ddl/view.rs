@@ -9,16 +9,16 @@ use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visitor};
 use super::new_relation::{NewRelation, make_schema};
 use super::{notice, view_options};
 use crate::catalog::{
-    Access, CatalogWriter, Object, PrintedQuery, RelationName, ViewDef, is_temporary_schema, lasting_path,
-    stored_name,
+    Access, CatalogWriter, Object, PrintedQuery, RELATION_BEGINS, RELATION_ENDS, RelationName, ViewDef,
+    is_temporary_schema, lasting_path, stored_name,
 };
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::Persistence;
-use crate::parse::names;
 use crate::parse::row_expansion::row_expanded;
 use crate::parse::row_locks::without_row_locks;
 use crate::parse::walk::Walk;
 use crate::parse::with_write::{has_writes, with_writes};
+use crate::parse::{names, parse_query};
 use crate::query;
 use crate::scan::OutputColumn;
 use crate::sql::dml;
@@ -203,7 +203,31 @@ pub(super) fn stored_texts(
 ) -> Result<(String, Option<PrintedQuery>)> {
     let query = query::pinned_query(ctx, query, (columns, names));
     let printed = query::query_text(ctx, &query, (columns, names));
-    Ok((stored_query(&query, columns, names)?, printed))
+    let stored = match &printed {
+        // What is printed has each column that a `*` stands for now: it does not stand for others later.
+        Some(printed) if has_wildcard(&query) && has_columns(ctx, printed, columns) => {
+            unmarked(&printed.plain)
+        }
+        _ => stored_query(&query, columns, names)?,
+    };
+    Ok((stored, printed))
+}
+
+/// The text as it is read again.
+fn unmarked(text: &str) -> String {
+    text.replace([RELATION_BEGINS, RELATION_ENDS], "")
+        .trim()
+        .to_string()
+}
+
+/// Whether a printed query is read as one of columns of the same types.
+fn has_columns(ctx: &StatementContext, printed: &PrintedQuery, columns: &[OutputColumn]) -> bool {
+    let read = parse_query(&unmarked(&printed.plain)).ok();
+    let planned = read.and_then(|query| query::plan_query(ctx, &query, &[]).ok());
+    planned.is_some_and(|planned| {
+        let types = planned.columns.iter().map(|column| &column.ty);
+        types.eq(columns.iter().map(|column| &column.ty))
+    })
 }
 
 /// The text that is kept: the query itself, or with its columns spelled out around it. Errors: 0A000 for a `*` among columns
