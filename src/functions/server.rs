@@ -184,9 +184,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map0(|| i32::try_from(depth).unwrap_or(i32::MAX))
     }),
     FunctionDef::new("pg_jit_available", &[], T::Bool, |b| b.map0(|| false)),
-    FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
+    FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| {
+        b.map1(|bytes: i64| size_pretty(bytes.into()))
+    }),
     FunctionDef::new("pg_size_pretty", &[T::Numeric], T::Text, |b| {
-        b.map1(|bytes| whole_bytes(bytes).map(size_pretty))
+        b.map1(numeric_size_pretty)
     }),
 ];
 
@@ -269,14 +271,16 @@ pub(super) fn started_us() -> i64 {
     *STARTED_US
 }
 
-fn whole_bytes(number: Numeric) -> Result<i64> {
-    number
-        .floor()
-        .and_then(|bytes| i64::try_from(bytes).ok())
-        .ok_or_else(|| Error::NumericOutOfRange {
-            message: "bigint out of range".to_string(),
-            detail: None,
-        })
+/// A number of bytes as `pg_size_pretty` prints it: few of them with what is behind the point. Errors: 22003.
+fn numeric_size_pretty(number: Numeric) -> Result<String> {
+    let bytes = number.floor().ok_or_else(|| Error::NumericOutOfRange {
+        message: "value overflows numeric format".to_string(),
+        detail: None,
+    })?;
+    match bytes.unsigned_abs() < 10 * 1024 {
+        true => Ok(format!("{number} bytes")),
+        false => Ok(size_pretty(bytes)),
+    }
 }
 
 /// The bytes that a text such as `1.5 MB` says. Errors: 22023, 22003.

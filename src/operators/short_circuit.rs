@@ -17,6 +17,7 @@ use datafusion_physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr, case,
 };
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion_physical_expr_common::physical_expr::is_volatile;
 
 use super::few_columns::FewColumns;
 use super::like_test::is_like;
@@ -52,7 +53,8 @@ pub(super) fn short_circuit(left: &Physical, op: Operator, right: &Physical) -> 
 
 /// A value that is looked at only where the condition, if there is one, is true: what FILTER leaves out is not computed.
 pub(super) fn computed_where(condition: Option<&Physical>, value: Physical) -> DataFusionResult<Physical> {
-    match condition.filter(|_| may_fail(&value)) {
+    // What says something else each time is asked once: by who leaves rows out.
+    match condition.filter(|condition| may_fail(&value) && !is_volatile(condition)) {
         Some(condition) => case(None, vec![(Arc::clone(condition), value)], None),
         None => Ok(value),
     }

@@ -130,7 +130,7 @@ fn column_of_row(query: &Query, at: usize, columns: usize) -> Expr {
     around
         .ok()
         .and_then(|mut around| {
-            *row_query(&mut around)? = Box::new(query.clone());
+            **row_query(&mut around)? = query.clone();
             Some(around)
         })
         .unwrap_or_else(|| Expr::Subquery(Box::new(query.clone())))

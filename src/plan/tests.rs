@@ -601,7 +601,7 @@ fn assert_ordered(path: &AccessPath, rules: &PlanRules) {
     match &path.class {
         AccessClass::MultiGet { keys } => {
             assert!(keys.is_sorted_by(|left, right| left < right));
-            assert!(keys.len() <= rules.multi_get_keys_max);
+            assert!(keys.len() <= rules.keys_max());
         }
         AccessClass::RangeScan { ranges, .. } => {
             assert!(ranges.len() <= rules.ranges_max);

@@ -7,18 +7,22 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
 use super::from_item::{FromItem, renamed};
+use super::join::cross_join;
 use super::lateral_join::first_relation;
 use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
-use super::set_returning::{refuse_set_in_from, unnest_columns};
+use super::set_returning::{all_columns, refuse_set_in_from, unnest_columns};
 use super::table_function::TableFunction;
 use crate::Result;
-use crate::catalog::{RoutineDef, RoutineResult};
+use crate::catalog::{RoutineDef, RoutineResult, Volatile};
 use crate::error::StatementFault;
 use crate::functions::{self, RoutineForm, Volatility};
-use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
+use crate::tree::{
+    self, Column, Expr, Plan, SharedRows, Transformed, TransformedResult, TreeNode, TreeNodeRecursion,
+    UnnestExpr,
+};
 use crate::types::{RecordType, SqlType};
 
 /// Arrays that rows are made of, each with the name of its column.
@@ -68,6 +72,13 @@ impl Binder<'_> {
             && self.may_inline(&chosen, &query)
         {
             return self.routine_query(call, &chosen, &query, &columns, left, keep_left);
+        }
+        if let Some(left) = left.filter(|_| !keep_left && is_once(&chosen)) {
+            // It may write: it is called once, not for each row that it stands behind.
+            let nothing = (Plan::one_row(), Scope::default());
+            let mut own = self.routine_run_item(call, chosen, columns, nothing, false)?;
+            own.plan = Plan::SharedRows(SharedRows::new(own.plan));
+            return cross_join(left.clone(), own);
         }
         let (plan, scope) = match left {
             Some(left) => (left.plan.clone(), left.scope.clone()),
@@ -266,7 +277,11 @@ impl Binder<'_> {
             true => RoutineForm::Values,
             false => RoutineForm::Value,
         };
-        let (arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left)?;
+        let (mut arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left)?;
+        let plan = match ordinality.is_some() {
+            true => self.called_once(plan, &mut arrays)?,
+            false => plan,
+        };
         let mut plan = unnest_columns(plan, arrays)?;
         let row = Bound::new(Expr::Column(Column::new_unqualified(&row)), ty);
         let mut found = match is_value {
@@ -304,6 +319,23 @@ impl Binder<'_> {
         scope.visible.extend(found);
         scope.add_relations(vec![relation])?;
         Ok(FromItem { plan, scope })
+    }
+
+    /// The plan with the rows of runs as an array: they are asked for twice, for themselves and for their numbers.
+    fn called_once(&mut self, plan: Plan, arrays: &mut NamedArrays) -> Result<Plan> {
+        let set = arrays[0].0.clone();
+        let name = self.unique_name("?rows");
+        let rows = Expr::Column(Column::new_unqualified(&name));
+        let mut outputs = all_columns(&plan);
+        outputs.push(set.clone().alias(&name));
+        for (array, _) in arrays {
+            let of_rows = std::mem::take(array).transform_down(|part| match part == set {
+                true => Ok(Transformed::new(rows.clone(), true, TreeNodeRecursion::Jump)),
+                false => Ok(Transformed::no(part)),
+            });
+            *array = of_rows.data()?;
+        }
+        plan.project(outputs)
     }
 
     /// The arrays that runs give, one of them their rows; the name of these, and the column of their numbers.
@@ -398,4 +430,23 @@ fn untyped(alias: &ast::TableAlias) -> ast::TableAlias {
         .iter_mut()
         .for_each(|column| column.data_type = None);
     alias
+}
+
+/// Whether a function that may write, or give other rows each time, asks for nothing of the rows before it.
+fn is_once(chosen: &ChosenRoutine) -> bool {
+    let asks_for_rows = |expr: &Expr| {
+        let is_of_rows = |part: &Expr| {
+            matches!(
+                part,
+                Expr::Column(_)
+                    | Expr::OuterReferenceColumn(..)
+                    | Expr::ScalarSubquery(_)
+                    | Expr::Exists(_)
+                    | Expr::InSubquery(_)
+            )
+        };
+        expr.has(is_of_rows)
+    };
+    let mut arguments = chosen.arguments.iter();
+    chosen.routine.volatile == Volatile::Volatile && !arguments.any(|argument| asks_for_rows(&argument.expr))
 }

@@ -140,16 +140,16 @@ fn plain_modifier(modifier: Option<i32>) -> String {
 }
 
 /// A number of bytes as `pg_size_pretty` prints it.
-pub(crate) fn size_pretty(bytes: i64) -> String {
+pub(crate) fn size_pretty(bytes: i128) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if bytes.unsigned_abs() < 10 * 1024 {
         return format!("{bytes} bytes");
     }
-    // Half-units: PostgreSQL rounds half away from zero at the last step.
-    let mut halves = i128::from(bytes) >> 9;
+    // Half-units, cut off toward zero: PostgreSQL rounds half away from zero at the last step.
+    let mut halves = bytes / 512;
     let mut unit = 0;
     while halves.unsigned_abs() >= 20 * 1024 - 1 && unit + 1 < UNITS.len() {
-        halves >>= 10;
+        halves /= 1024;
         unit += 1;
     }
     let rounded = (halves + halves.signum()) / 2;
