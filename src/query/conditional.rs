@@ -81,7 +81,7 @@ impl Binder<'_> {
     }
 
     /// The first of the items that is not NULL, or the last value.
-    fn first_not_null(&mut self, items: Vec<Bound>, last: Expr) -> Result<Expr> {
+    pub(super) fn first_not_null(&mut self, items: Vec<Bound>, last: Expr) -> Result<Expr> {
         let mut branches = Vec::new();
         let mut items = items.into_iter();
         while let Some(item) = items.next() {

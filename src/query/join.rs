@@ -11,7 +11,8 @@ use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use crate::error::StatementFault;
 use crate::parse::from_forms;
-use crate::tree::{Case, Expr, JoinType, Operator};
+use crate::tree::{Expr, JoinType, Operator};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -236,24 +237,22 @@ impl Binder<'_> {
 
     pub(super) fn merged(&mut self, kind: JoinType, left: Bound, right: Bound) -> Result<Bound> {
         let ty = self.common_type_of("JOIN/USING", &[left.clone(), right.clone()])?;
-        let given = match kind {
-            JoinType::Right => right.clone(),
-            _ => left.clone(),
-        };
         match kind {
             JoinType::Full => {
                 let left = self.convert(left, &ty, CastContext::Implicit)?;
                 let right = self.convert(right, &ty, CastContext::Implicit)?;
-                let present = Expr::IsNotNull(Box::new(left.expr.clone()));
-                let branches = vec![(Box::new(present), Box::new(left.expr))];
-                Ok(Bound::new(
-                    Expr::Case(Case::new(None, branches, Some(Box::new(right.expr)))),
-                    ty,
-                ))
+                Ok(Bound::new(self.first_not_null(vec![left], right.expr)?, ty))
             }
-            // The column has the type of both.
-            _ if given.ty == ty => Ok(given),
-            _ => self.convert(given, &ty, CastContext::Implicit),
+            JoinType::Right => self.side_merged(right, &ty),
+            _ => self.side_merged(left, &ty),
+        }
+    }
+
+    /// The column of a side that has all the rows, of the type of both.
+    fn side_merged(&mut self, side: Bound, ty: &SqlType) -> Result<Bound> {
+        match side.ty == *ty {
+            true => Ok(side),
+            false => self.convert(side, ty, CastContext::Implicit),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! 1. A [`LetValue`] belongs to the innermost `Let` around it of its number whose `body` it is in.
 //! 2. What stands in an expression may be replaced by what has no `LetValue` of an outer `Let`: then nothing is taken for another.
 
+use std::ops::RangeInclusive;
+
 use arrow::datatypes::FieldRef;
 
 use super::expr::Expr;
@@ -56,29 +58,27 @@ impl Let {
     /// In how many places the body asks for it, as far as they are no part of another of its number.
     pub fn uses(&self) -> usize {
         let mut uses = 0;
-        // No step of it fails.
-        let _ = self.body.apply(|expr| {
-            uses += usize::from(matches!(expr, Expr::LetValue(of) if of.number == self.number));
-            Ok(match expr {
-                Expr::Let(inner) if inner.number == self.number => TreeNodeRecursion::Jump,
-                _ => TreeNodeRecursion::Continue,
-            })
+        self.body.each_asked(&mut Vec::new(), &mut |number| {
+            uses += usize::from(number == self.number);
         });
         uses
     }
 }
 
 fn substituted(expr: Expr, number: usize, value: &Expr) -> Result<Expr> {
-    let replaced = expr.transform_down(|expr| match expr {
-        Expr::LetValue(of) if of.number == number => {
-            Ok(Transformed::new(value.clone(), true, TreeNodeRecursion::Jump))
+    if matches!(&expr, Expr::LetValue(of) if of.number == number) {
+        return Ok(value.clone());
+    }
+    // What has its own of this number asks there for none of this one.
+    let own = expr.inner_part().filter(|(_, numbers)| numbers.contains(&number));
+    let mut part = 0;
+    let replaced = expr.map_children(|child| {
+        let is_own = own.as_ref().is_some_and(|(own, _)| *own == part);
+        part += 1;
+        match is_own {
+            true => Ok(Transformed::no(child)),
+            false => super::with_stack(|| substituted(child, number, value)).map(Transformed::yes),
         }
-        // Another of this number: its value alone is asked of this one.
-        Expr::Let(mut inner) if inner.number == number => {
-            *inner.value = substituted(*inner.value, number, value)?;
-            Ok(Transformed::new(Expr::Let(inner), true, TreeNodeRecursion::Jump))
-        }
-        expr => Ok(Transformed::no(expr)),
     });
     replaced.data()
 }
@@ -86,37 +86,108 @@ fn substituted(expr: Expr, number: usize, value: &Expr) -> Result<Expr> {
 impl Expr {
     /// Whether it asks for no value of a `Let` around it: it means the same wherever it stands.
     pub fn is_closed(&self) -> bool {
-        self.is_closed_in(&mut Vec::new())
+        let mut is_closed = true;
+        self.each_asked(&mut Vec::new(), &mut |_| is_closed = false);
+        is_closed
     }
 
-    fn is_closed_in(&self, known: &mut Vec<usize>) -> bool {
+    /// The part in which numbers mean values of this expression itself: which one of those right below, and the numbers.
+    fn inner_part(&self) -> Option<(usize, RangeInclusive<usize>)> {
         match self {
-            Expr::LetValue(value) => known.contains(&value.number),
+            Expr::Let(kept) => Some((1, kept.number..=kept.number)),
             Expr::Fold(fold) => {
-                let mut is_closed = fold.initial.is_closed_in(known);
-                is_closed &= fold.lists.iter().all(|list| list.is_closed_in(known));
-                let before = known.len();
-                known.extend(fold.number..=fold.number + fold.lists.len());
-                is_closed &= fold.step.is_closed_in(known);
-                known.truncate(before);
-                is_closed
+                let items = fold.lists.len();
+                Some((items + 1, fold.number..=fold.number + items))
             }
-            Expr::Let(inner) => {
-                let has_closed_value = inner.value.is_closed_in(known);
-                known.push(inner.number);
-                let has_closed_body = inner.body.is_closed_in(known);
-                known.pop();
-                has_closed_value && has_closed_body
-            }
-            expr => {
-                let mut is_closed = true;
-                // No step of it fails.
-                let _ = expr.apply_children(|child| {
-                    is_closed &= super::with_stack(|| child.is_closed_in(known));
-                    Ok(TreeNodeRecursion::Continue)
-                });
-                is_closed
-            }
+            _ => None,
         }
+    }
+
+    /// Calls `visit` with the number of each value that it asks of what is around it; `known` are those of itself.
+    fn each_asked(&self, known: &mut Vec<RangeInclusive<usize>>, visit: &mut dyn FnMut(usize)) {
+        if let Expr::LetValue(value) = self
+            && !known.iter().any(|numbers| numbers.contains(&value.number))
+        {
+            visit(value.number);
+        }
+        let inner = self.inner_part();
+        let mut part = 0;
+        // No step of it fails.
+        let _ = self.apply_children(|child| {
+            let numbers = inner.clone().filter(|(inner, _)| *inner == part);
+            part += 1;
+            let before = known.len();
+            known.extend(numbers.map(|(_, numbers)| numbers));
+            super::with_stack(|| child.each_asked(known, visit));
+            known.truncate(before);
+            Ok(TreeNodeRecursion::Continue)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::{DataType, Field};
+
+    use super::*;
+    use crate::tree::expr::lit;
+
+    fn value(number: usize) -> Expr {
+        let field = Arc::new(Field::new("v", DataType::Int64, true));
+        Expr::LetValue(LetValue { number, field })
+    }
+
+    /// A fold of number 0 whose first state and list are those given.
+    fn fold(list: Expr, initial: Expr) -> Expr {
+        Expr::Fold(Fold {
+            number: 0,
+            lists: vec![list],
+            initial: Box::new(initial),
+            step: Box::new(Expr::IsNotNull(Box::new(Expr::Let(Let {
+                number: 2,
+                value: Box::new(value(0)),
+                body: Box::new(Expr::IsNotNull(Box::new(value(1)))),
+            })))),
+        })
+    }
+
+    fn kept(number: usize, value: Expr, body: Expr) -> Let {
+        Let {
+            number,
+            value: Box::new(value),
+            body: Box::new(body),
+        }
+    }
+
+    /// The state and the items of a fold are not the value of a `Let` around it that has one of their numbers.
+    #[test]
+    fn the_values_of_a_fold_are_its_own() -> Result<()> {
+        for number in [0, 1] {
+            let around = kept(number, value(7), fold(value(number), value(number)));
+            assert_eq!(around.uses(), 2);
+            assert_eq!(around.unfolded()?, fold(value(7), value(7)));
+        }
+        Ok(())
+    }
+
+    /// Nor is what a `Let` within it keeps, while its value is asked of the one around.
+    #[test]
+    fn the_value_of_a_let_is_its_own() -> Result<()> {
+        let inner = |asked| Expr::Let(kept(3, asked, value(3)));
+        let around = kept(3, value(7), inner(value(3)));
+        assert_eq!(around.uses(), 1);
+        assert_eq!(around.unfolded()?, inner(value(7)));
+        Ok(())
+    }
+
+    #[test]
+    fn what_asks_for_nothing_around_it_is_closed() {
+        let inner = Expr::Let(kept(3, value(3), value(3)));
+        assert!(!inner.is_closed());
+        assert!(!fold(value(1), value(0)).is_closed());
+        let constant = lit(1_i64);
+        assert!(fold(constant.clone(), constant).is_closed());
     }
 }
