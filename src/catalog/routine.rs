@@ -385,6 +385,37 @@ impl RoutineResult {
 }
 
 impl RoutineDef {
+    /// A new function with an empty body that takes and gives nothing, and has what CREATE FUNCTION gives one that names no options.
+    pub fn new(schema: String, name: String) -> RoutineDef {
+        RoutineDef {
+            oid: 0,
+            version: 0,
+            schema,
+            name,
+            kind: RoutineKind::Function,
+            language: Language::Sql,
+            arguments: Vec::new(),
+            returns: RoutineResult::Void,
+            returns_set: false,
+            volatile: Volatile::Volatile,
+            strict: false,
+            security_definer: false,
+            leakproof: false,
+            parallel: Parallel::Unsafe,
+            cost: None,
+            rows: None,
+            body_kind: BodyKind::Text,
+            body: String::new(),
+            search_path: Vec::new(),
+            settings: Vec::new(),
+            depends_on: Vec::new(),
+            comment: None,
+            aggregate: None,
+            parsed: Compiled::default(),
+            compiled: Compiled::default(),
+        }
+    }
+
     /// The arguments that a caller gives.
     pub fn inputs(&self) -> impl Iterator<Item = &RoutineArgument> {
         self.arguments.iter().filter(|argument| argument.mode.is_input())

@@ -36,6 +36,17 @@ pub(super) struct CallArguments {
     pub(super) is_variadic: bool,
 }
 
+impl CallArguments {
+    /// These, without names.
+    pub(super) fn of(bound: Vec<Bound>) -> CallArguments {
+        CallArguments {
+            bound,
+            names: Vec::new(),
+            is_variadic: false,
+        }
+    }
+}
+
 /// Where an argument of a function comes from.
 #[derive(Clone, Copy)]
 pub(super) enum Given {
@@ -98,11 +109,7 @@ impl Binder<'_> {
         arguments: &ast::FunctionArguments,
         place: Place<'_>,
     ) -> Result<CallArguments> {
-        let mut call = CallArguments {
-            bound: Vec::new(),
-            names: Vec::new(),
-            is_variadic: false,
-        };
+        let mut call = CallArguments::of(Vec::new());
         let ast::FunctionArguments::List(list) = arguments else {
             return Ok(call);
         };
@@ -194,11 +201,7 @@ impl Binder<'_> {
         let Some(row) = self.row_named(schema, relation, place)? else {
             return Ok(None);
         };
-        let call = CallArguments {
-            bound: vec![row],
-            names: Vec::new(),
-            is_variadic: false,
-        };
+        let call = CallArguments::of(vec![row]);
         match self.chosen_routine(function, routines, &call, false) {
             Ok(Some(chosen)) => self.routine_value(chosen, place).map(Some),
             _ => Ok(None),

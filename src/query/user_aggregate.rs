@@ -67,11 +67,7 @@ impl Binder<'_> {
         (name, function): (&str, &ast::Function),
         arguments: Vec<Bound>,
     ) -> Result<Accumulation> {
-        let call = CallArguments {
-            bound: arguments,
-            names: Vec::new(),
-            is_variadic: false,
-        };
+        let call = CallArguments::of(arguments);
         let aggregates = self.user_aggregates(function);
         let chosen = self.chosen_routine(name, aggregates, &call, false)?;
         let chosen = chosen.ok_or_else(|| Error::internal("an aggregate that was found"))?;
@@ -199,11 +195,7 @@ impl Binder<'_> {
             }
         };
         let routine = routine.ok_or_else(|| Error::internal("a function that an aggregate calls"))?;
-        let call = CallArguments {
-            bound: arguments,
-            names: Vec::new(),
-            is_variadic: false,
-        };
+        let call = CallArguments::of(arguments);
         let chosen = self.chosen_routine(&routine.name.clone(), vec![routine], &call, false)?;
         let chosen = chosen.ok_or_else(|| Error::internal("a function that was found"))?;
         let is_strict = chosen.routine.strict;

@@ -83,11 +83,7 @@ impl Binder<'_> {
             let is_written = context == CastContext::Explicit;
             arguments.push(Bound::constant(&Value::Bool(is_written), SqlType::Bool)?);
         }
-        let call = CallArguments {
-            bound: arguments,
-            names: Vec::new(),
-            is_variadic: false,
-        };
+        let call = CallArguments::of(arguments);
         let chosen = self
             .chosen_routine(&name, routines, &call, false)?
             .ok_or_else(gone)?;

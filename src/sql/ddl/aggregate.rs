@@ -8,8 +8,8 @@ use super::routine_ref::known_routine;
 use super::routine_type::{Resolved, resolve};
 use super::user_type::take_oid;
 use crate::catalog::{
-    AggregateDef, AggregateFunctionDef, ArgumentMode, BodyKind, CatalogWriter, Language, Parallel,
-    RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType, Volatile,
+    AggregateDef, AggregateFunctionDef, ArgumentMode, CatalogWriter, Language, RoutineArgument, RoutineDef,
+    RoutineKind, RoutineResult, RoutineType, Volatile,
 };
 use crate::parse::definition::Persistence;
 use crate::parse::names;
@@ -43,29 +43,25 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewAggregate) -> Result
         },
         finish_extra: new.finish_extra,
     };
+    let given = aggregate_type(ctx, &aggregate, (&inputs, &example_of(ctx, &state)?))?;
     let returns = match new.finish {
         None => state,
-        Some(_) => {
-            let given = aggregate_type(ctx, &aggregate, (&inputs, &example_of(ctx, &state)?))?;
-            declared_as(given, &arguments)
-        }
+        Some(_) => declared_as(given, &arguments),
     };
-    if new.finish.is_none() {
-        let state = example_of(ctx, &returns)?;
-        aggregate_type(ctx, &aggregate, (&inputs, &state))?;
-    }
     let functions = [Some(&aggregate.step), aggregate.finish.as_ref()]
         .into_iter()
         .flatten();
     let depends_on = functions.filter_map(AggregateFunctionDef::oid).collect();
     let mut routine = RoutineDef {
-        schema,
-        name,
+        kind: RoutineKind::Aggregate,
+        language: Language::Internal,
         arguments,
         returns: RoutineResult::Type(returns),
+        volatile: Volatile::Immutable,
+        body: "aggregate_dummy".to_string(),
         depends_on,
         aggregate: Some(aggregate),
-        ..empty()
+        ..RoutineDef::new(schema, name)
     };
     match known_routine(ctx, &routine) {
         Some(known) => {
@@ -76,37 +72,6 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewAggregate) -> Result
         None => routine.oid = take_oid(ctx).await?,
     }
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_routine(&routine)
-}
-
-/// An aggregate of nothing yet.
-fn empty() -> RoutineDef {
-    RoutineDef {
-        oid: 0,
-        version: 0,
-        schema: String::new(),
-        name: String::new(),
-        kind: RoutineKind::Aggregate,
-        language: Language::Internal,
-        arguments: Vec::new(),
-        returns: RoutineResult::Void,
-        returns_set: false,
-        volatile: Volatile::Immutable,
-        strict: false,
-        security_definer: false,
-        leakproof: false,
-        parallel: Parallel::Unsafe,
-        cost: None,
-        rows: None,
-        body_kind: BodyKind::Text,
-        body: "aggregate_dummy".to_string(),
-        search_path: Vec::new(),
-        settings: Vec::new(),
-        depends_on: Vec::new(),
-        comment: None,
-        aggregate: None,
-        parsed: Default::default(),
-        compiled: Default::default(),
-    }
 }
 
 fn arguments_of(ctx: &StatementContext, new: &NewAggregate) -> Result<Vec<RoutineArgument>> {

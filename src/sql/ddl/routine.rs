@@ -124,10 +124,6 @@ fn defined(ctx: &StatementContext, new: &NewRoutine, schema: String, name: Strin
     let arguments = arguments(ctx, new)?;
     let returns = returned(ctx, new, &arguments)?;
     Ok(RoutineDef {
-        oid: 0,
-        version: 0,
-        schema,
-        name,
         kind: match new.is_procedure {
             true => RoutineKind::Procedure,
             false => RoutineKind::Function,
@@ -136,22 +132,9 @@ fn defined(ctx: &StatementContext, new: &NewRoutine, schema: String, name: Strin
         arguments,
         returns,
         returns_set: new.returns_set,
-        volatile: Volatile::Volatile,
-        strict: false,
-        security_definer: false,
-        leakproof: false,
-        parallel: Parallel::Unsafe,
-        cost: None,
-        rows: None,
         body_kind,
         body,
-        search_path: Vec::new(),
-        settings: Vec::new(),
-        depends_on: Vec::new(),
-        comment: None,
-        aggregate: None,
-        parsed: Default::default(),
-        compiled: Default::default(),
+        ..RoutineDef::new(schema, name)
     })
 }
 
