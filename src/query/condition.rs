@@ -8,7 +8,7 @@ use super::expression::{query_of, row_items};
 use super::operator::{binary, comparison_symbol, no_operator};
 use crate::error::StatementFault;
 use crate::functions::pattern::invalid_escape;
-use crate::tree::{Expr, InList, Like, Operator, TreeNode, TruthTest};
+use crate::tree::{Expr, InList, Like, Operator, TruthTest};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -436,14 +436,7 @@ pub(super) fn is_constant(expr: &Expr) -> bool {
 
 /// Whether an item of IN has no column of its query, so that PostgreSQL takes it into the array.
 fn is_listed(item: &Expr) -> bool {
-    let has_column = item.exists(|part| {
-        Ok(match part {
-            Expr::Column(_) => true,
-            Expr::ScalarSubquery(query) => !query.outer_ref_columns.is_empty(),
-            _ => false,
-        })
-    });
-    !has_column.unwrap_or(true)
+    !item.asks_for_column(&|_| true)
 }
 
 /// The type in which several items of IN compare with the operand: PostgreSQL makes those without columns an array of the type that

@@ -7,6 +7,7 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
 use super::from_item::{FromItem, renamed};
 use super::indexed_expressions;
+use super::routine_rows::is_once;
 use super::row_origin::RowOrigin;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::sequence_row::sequence_view;
@@ -18,7 +19,7 @@ use crate::operators::catalog_table;
 use crate::parse::text_place;
 use crate::system::pg_catalog;
 use crate::system::statement_statistics::PG_STAT_STATEMENTS;
-use crate::tree::{Column, Expr, Plan, RelationAlias, TableSource, TreeNode};
+use crate::tree::{Column, Expr, Plan, RelationAlias, TableSource};
 use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
@@ -66,11 +67,13 @@ impl Binder<'_> {
         };
         let place = Self::item_place(&left.scope, outer);
         if let Some(chosen) = self.routine_of_item(&call, place)? {
-            return self.routine_item(&call, chosen, Some(left), keep_left).map(Some);
+            return match is_once(&chosen) {
+                true => Ok(None),
+                false => self.routine_item(&call, chosen, Some(left), keep_left).map(Some),
+            };
         }
         let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
-        let names_column = |set: &Bound| set.expr.exists(|expr| Ok(matches!(expr, Expr::Column(_))));
-        if !sets.iter().any(|set| names_column(set).unwrap_or(false)) {
+        if !sets.ask_for_rows() {
             return Ok(None);
         }
         let beside = FromItem {

@@ -106,6 +106,7 @@ mod select_item;
 mod select_text;
 mod sequence_row;
 mod set_returning;
+mod set_rows;
 mod string_agg;
 mod subquery;
 mod system_column;

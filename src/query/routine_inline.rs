@@ -57,7 +57,7 @@ impl Binder<'_> {
                     ));
                 };
                 let marker = Subquery {
-                    subquery: Arc::new(first_row(found.plan.clone(), &query)),
+                    subquery: Arc::new(first_row(found.plan.clone())),
                     outer_ref_columns: super::subquery::captured(outer),
                 };
                 Ok(Bound::new(Expr::ScalarSubquery(marker), column.ty.clone()))
@@ -186,24 +186,25 @@ impl Binder<'_> {
 }
 
 /// A function that gives one value gives that of its first row: its query is bound for one where it may have several.
-fn first_row(plan: Plan, query: &ast::Query) -> Plan {
-    let is_one = match query.body.as_ref() {
-        _ if query.limit_clause.is_some() || query.fetch.is_some() => false,
-        ast::SetExpr::Select(select) => select.from.is_empty() || is_of_all_rows(&plan),
-        _ => false,
-    };
-    match is_one {
+fn first_row(plan: Plan) -> Plan {
+    match has_one_row(&plan) {
         true => plan,
         false => plan.limit(None, Some(tree::lit(1_i64))),
     }
 }
 
-/// Whether it is an aggregate over all rows, which is one.
-fn is_of_all_rows(plan: &Plan) -> bool {
+/// Whether a plan has no more than one row by its form: what is computed of nothing, or of all rows.
+fn has_one_row(plan: &Plan) -> bool {
     match plan {
-        Plan::Projection(projection) => is_of_all_rows(&projection.input),
-        Plan::SubqueryAlias(alias) => is_of_all_rows(&alias.input),
+        Plan::EmptyRelation(_) => true,
+        Plan::Values(values) => values.values.len() <= 1,
         Plan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        Plan::Projection(_)
+        | Plan::SubqueryAlias(_)
+        | Plan::Filter(_)
+        | Plan::Sort(_)
+        | Plan::Distinct(_)
+        | Plan::DependentJoin(_) => plan.inputs().into_iter().all(has_one_row),
         _ => false,
     }
 }

@@ -7,26 +7,21 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
 use super::from_item::{FromItem, renamed};
-use super::join::cross_join;
+
 use super::lateral_join::first_relation;
 use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
-use super::set_returning::{all_columns, refuse_set_in_from, unnest_columns};
+use super::set_returning::refuse_set_in_from;
+use super::set_rows::SetRows;
 use super::table_function::TableFunction;
-use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult, Volatile};
 use crate::error::StatementFault;
 use crate::functions::{self, RoutineForm, Volatility};
-use crate::tree::{
-    self, Column, Expr, Plan, SharedRows, Transformed, TransformedResult, TreeNode, TreeNodeRecursion,
-    UnnestExpr,
-};
+use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{RecordType, SqlType};
-
-/// Arrays that rows are made of, each with the name of its column.
-type NamedArrays = Vec<(Expr, String)>;
+use crate::{Error, Result};
 
 impl Binder<'_> {
     /// The function of a user's that an item of FROM calls, in the midst of the items before it. `None`: it calls none.
@@ -72,13 +67,6 @@ impl Binder<'_> {
             && self.may_inline(&chosen, &query)
         {
             return self.routine_query(call, &chosen, &query, &columns, left, keep_left);
-        }
-        if let Some(left) = left.filter(|_| !keep_left && is_once(&chosen)) {
-            // It may write: it is called once, not for each row that it stands behind.
-            let nothing = (Plan::one_row(), Scope::default());
-            let mut own = self.routine_run_item(call, chosen, columns, nothing, false)?;
-            own.plan = Plan::SharedRows(SharedRows::new(own.plan));
-            return cross_join(left.clone(), own);
         }
         let (plan, scope) = match left {
             Some(left) => (left.plan.clone(), left.scope.clone()),
@@ -273,17 +261,15 @@ impl Binder<'_> {
             (None, Some((_, ty))) if is_value => ty.clone(),
             _ => SqlType::Record(Arc::new(RecordType::anonymous(columns.clone()))),
         };
-        let form = match routine.returns_set {
-            true => RoutineForm::Values,
-            false => RoutineForm::Value,
+        let set = self.array_of_runs(chosen, &ty)?;
+        let asked = SetRows {
+            is_numbered: call.has_ordinality(),
+            keep_left,
         };
-        let (mut arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left)?;
-        let plan = match ordinality.is_some() {
-            true => self.called_once(plan, &mut arrays)?,
-            false => plan,
-        };
-        let mut plan = unnest_columns(plan, arrays)?;
-        let row = Bound::new(Expr::Column(Column::new_unqualified(&row)), ty);
+        let (mut plan, mut rows, ordinality) = self.set_rows(plan, set.into(), asked)?;
+        let row = rows
+            .pop()
+            .ok_or_else(|| Error::internal("a set without a column"))?;
         let mut found = match is_value {
             false => {
                 let (with_fields, found) = self.fields_of_rows(plan, row, &columns)?;
@@ -321,32 +307,12 @@ impl Binder<'_> {
         Ok(FromItem { plan, scope })
     }
 
-    /// The plan with the rows of runs as an array: they are asked for twice, for themselves and for their numbers.
-    fn called_once(&mut self, plan: Plan, arrays: &mut NamedArrays) -> Result<Plan> {
-        let set = arrays[0].0.clone();
-        let name = self.unique_name("?rows");
-        let rows = Expr::Column(Column::new_unqualified(&name));
-        let mut outputs = all_columns(&plan);
-        outputs.push(set.clone().alias(&name));
-        for (array, _) in arrays {
-            let of_rows = std::mem::take(array).transform_down(|part| match part == set {
-                true => Ok(Transformed::new(rows.clone(), true, TreeNodeRecursion::Jump)),
-                false => Ok(Transformed::no(part)),
-            });
-            *array = of_rows.data()?;
-        }
-        plan.project(outputs)
-    }
-
-    /// The arrays that runs give, one of them their rows; the name of these, and the column of their numbers.
-    fn arrays_of_runs(
-        &mut self,
-        call: &TableFunction<'_>,
-        chosen: ChosenRoutine,
-        ty: &SqlType,
-        form: RoutineForm,
-        keep_left: bool,
-    ) -> Result<(NamedArrays, String, Option<ScopeColumn>)> {
+    /// The rows of the function's runs as an array.
+    fn array_of_runs(&mut self, chosen: ChosenRoutine, ty: &SqlType) -> Result<Bound> {
+        let form = match chosen.routine.returns_set {
+            true => RoutineForm::Values,
+            false => RoutineForm::Value,
+        };
         let bound = self.routine_run(chosen, ty.clone(), form)?;
         let array = match bound.expr {
             Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
@@ -357,25 +323,7 @@ impl Binder<'_> {
                 tree::call(definition, vec![(expr, bound.ty)], ty, &self.settings)
             }
         };
-        let mut set = Bound::new(array, SqlType::Array(Box::new(ty.clone())));
-        if keep_left {
-            set = self.with_a_row(set);
-        }
-        let row = self.unique_name("?set");
-        let mut arrays = vec![(set.expr.clone(), row.clone())];
-        let mut ordinality = None;
-        if call.has_ordinality() {
-            let name = self.unique_name("?ordinality");
-            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
-            let ty = SqlType::Array(Box::new(SqlType::Int8));
-            let numbers = tree::call(definition, vec![(set.expr, set.ty)], ty, &self.settings);
-            arrays.push((numbers, name.clone()));
-            ordinality = Some(ScopeColumn {
-                name: "ordinality".to_string(),
-                bound: Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8),
-            });
-        }
-        Ok((arrays, row, ordinality))
+        Ok(Bound::new(array, SqlType::Array(Box::new(ty.clone()))))
     }
 
     /// The columns of rows, each under a name of its own.
@@ -432,21 +380,10 @@ fn untyped(alias: &ast::TableAlias) -> ast::TableAlias {
     alias
 }
 
-/// Whether a function that may write, or give other rows each time, asks for nothing of the rows before it.
-fn is_once(chosen: &ChosenRoutine) -> bool {
-    let asks_for_rows = |expr: &Expr| {
-        let is_of_rows = |part: &Expr| {
-            matches!(
-                part,
-                Expr::Column(_)
-                    | Expr::OuterReferenceColumn(..)
-                    | Expr::ScalarSubquery(_)
-                    | Expr::Exists(_)
-                    | Expr::InSubquery(_)
-            )
-        };
-        expr.has(is_of_rows)
-    };
+/// Whether a function that may write, or give other rows each time, asks for nothing of the rows before it: it is called once, not for each of
+/// them.
+pub(super) fn is_once(chosen: &ChosenRoutine) -> bool {
     let mut arguments = chosen.arguments.iter();
-    chosen.routine.volatile == Volatile::Volatile && !arguments.any(|argument| asks_for_rows(&argument.expr))
+    chosen.routine.volatile == Volatile::Volatile
+        && !arguments.any(|argument| argument.expr.asks_for_column(&|_| true))
 }

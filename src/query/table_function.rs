@@ -7,24 +7,26 @@ use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::record_function::{is_populating_function, is_record_function};
 use super::scope::{ScopeColumn, ScopeRelation};
-use super::set_returning::{refuse_set_in_from, unnest_columns};
+use super::set_returning::refuse_set_in_from;
+use super::set_rows::{SetRows, Sets};
 use crate::functions;
 use crate::functions::Volatility;
 use crate::parse::{from_forms, text_place};
-use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
-use crate::types::{SqlType, element_type};
+use crate::tree::{self, Expr, Plan, UnnestExpr};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
     /// The arrays that the calls of a FROM function give, one a column.
-    pub(super) fn set_arguments(&mut self, call: &TableFunction<'_>, place: Place<'_>) -> Result<Vec<Bound>> {
-        let mut sets = Vec::new();
-        for call in &call.calls {
-            sets.extend(self.set_arguments(call, place)?);
-        }
+    pub(super) fn set_arguments(&mut self, call: &TableFunction<'_>, place: Place<'_>) -> Result<Sets> {
         if !call.calls.is_empty() {
+            let mut sets = Sets::from(Vec::new());
+            for call in &call.calls {
+                sets.extend(self.set_arguments(call, place)?);
+            }
             return Ok(sets);
         }
+        let mut sets = Vec::new();
         for array in &call.arrays {
             let bound = self.expression(array, place)?;
             let bound = match bound.ty {
@@ -52,7 +54,7 @@ impl Binder<'_> {
             && let Some(last) = name_parts(name)?.pop()
             && is_populating_function(&last)
         {
-            return Ok(vec![self.populated(&last, call.args, place)?]);
+            return Ok(self.populated(&last, call.args, place)?.into());
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
@@ -61,19 +63,21 @@ impl Binder<'_> {
             let arguments = self.arguments(&last, &call.listed(), place)?;
             refuse_set_in_from(&arguments)?;
             return match functions::set_function(&last) {
-                None => Ok(vec![self.listed_rows(&last, arguments, call.alias)?]),
-                Some(set) => set
-                    .columns
-                    .iter()
-                    .map(|(_, column)| self.resolve_function(column, arguments.clone()))
-                    .collect(),
+                None => Ok(self.listed_rows(&last, arguments, call.alias)?.into()),
+                Some(set) => {
+                    let (arguments, shared) = self.shared_arguments(arguments);
+                    let columns = set.columns.iter();
+                    let arrays = columns.map(|(_, column)| self.resolve_function(column, arguments.clone()));
+                    let arrays = arrays.collect::<Result<_>>()?;
+                    Ok(Sets { arrays, shared })
+                }
             };
         }
         if let Some(name) = &call.name {
             sets.push(self.array_of_call(name, call, place)?);
         }
         refuse_set_in_from(&sets)?;
-        Ok(sets)
+        Ok(sets.into())
     }
 
     /// The rows that a call gives, as an array.
@@ -117,19 +121,6 @@ impl Binder<'_> {
         }
     }
 
-    /// The array of a FROM function whose rows are kept by LEFT JOIN LATERAL: there is one, of NULLs, where it gives none.
-    pub(super) fn with_a_row(&self, set: Bound) -> Bound {
-        let definition = (
-            "at_least_one",
-            functions::AT_LEAST_ONE,
-            false,
-            Volatility::Immutable,
-        );
-        let arguments = vec![(set.expr, set.ty.clone())];
-        let array = tree::call(definition, arguments, set.ty.clone(), &self.settings);
-        Bound::new(array, set.ty)
-    }
-
     /// Columns of rows as the columns of these.
     fn rows_as_columns(&mut self, plan: Plan, columns: Vec<ScopeColumn>) -> Result<(Plan, Vec<ScopeColumn>)> {
         let (mut plan, mut all) = (plan, Vec::with_capacity(columns.len()));
@@ -153,7 +144,7 @@ impl Binder<'_> {
     pub(super) fn function_item(
         &mut self,
         call: &TableFunction<'_>,
-        sets: Vec<Bound>,
+        sets: Sets,
         FromItem { plan, scope }: FromItem,
         keep_left: bool,
     ) -> Result<FromItem> {
@@ -161,42 +152,29 @@ impl Binder<'_> {
         let visible_name = call
             .alias
             .map_or_else(|| default.clone(), |alias| fold(&alias.name));
-        let one_column = sets.len() == 1;
-        let mut names = match call.calls.as_slice() {
-            [] => self.column_names(call, sets.len(), one_column.then_some(visible_name.as_str()))?,
+        let width = sets.arrays.len();
+        let one_column = width == 1;
+        let names = match call.calls.as_slice() {
+            [] => self.column_names(call, width, one_column.then_some(visible_name.as_str()))?,
             calls => {
-                let mut names = Vec::with_capacity(sets.len());
+                let mut names = Vec::with_capacity(width);
                 for call in calls {
                     names.extend(self.column_names(call, call.width(), None)?);
                 }
                 names
             }
-        }
-        .into_iter();
-        let (mut columns, mut arrays) = (Vec::new(), Vec::new());
-        for set in sets {
-            let ty = element_type(&set.ty).clone();
-            let name = self.unique_name("?set");
-            arrays.push((set.expr, name.clone()));
-            let column_name = names.next().unwrap_or_else(|| default.clone());
-            let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), ty);
-            columns.push(ScopeColumn {
-                name: column_name,
-                bound,
-            });
-        }
-        if call.ordinality {
-            self.add_ordinality(&mut arrays, &mut columns)?;
-        }
-        if keep_left {
-            let padded = arrays.into_iter().zip(&columns);
-            let padded = padded.map(|((array, name), column)| {
-                let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
-                (self.with_a_row(Bound::new(array, ty)).expr, name)
-            });
-            arrays = padded.collect();
-        }
-        let plan = unnest_columns(plan, arrays)?;
+        };
+        let asked = SetRows {
+            is_numbered: call.ordinality,
+            keep_left,
+        };
+        let (plan, columns, ordinality) = self.set_rows(plan, sets, asked)?;
+        let mut names = names.into_iter();
+        let columns = columns.into_iter().map(|bound| ScopeColumn {
+            name: names.next().unwrap_or_else(|| default.clone()),
+            bound,
+        });
+        let columns: Vec<ScopeColumn> = columns.chain(ordinality).collect();
         let row_type = match columns.as_slice() {
             [only] => only.bound.ty.record_type().cloned(),
             _ => None,
@@ -229,35 +207,6 @@ impl Binder<'_> {
         };
         let names = (0..width).map(|at| name(at).unwrap_or_else(|| default.clone()));
         Ok(names.collect())
-    }
-
-    /// Adds the column of WITH ORDINALITY. Errors: 0A000 where there are no rows to number.
-    fn add_ordinality(
-        &mut self,
-        arrays: &mut Vec<(Expr, String)>,
-        columns: &mut Vec<ScopeColumn>,
-    ) -> Result<()> {
-        let name = self.unique_name("?ordinality");
-        if arrays.is_empty() {
-            return Err(Error::unsupported("WITH ORDINALITY of nothing", None));
-        }
-        let ty = SqlType::Array(Box::new(SqlType::Int8));
-        let numbered = arrays.iter().zip(columns.iter());
-        let numbered = numbered
-            .map(|((array, _), column)| {
-                let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
-                (array.clone(), ty)
-            })
-            .collect();
-        let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
-        let numbers = tree::call(definition, numbered, ty, &self.settings);
-        arrays.push((numbers, name.clone()));
-        let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
-        columns.push(ScopeColumn {
-            name: "ordinality".to_string(),
-            bound,
-        });
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::column::Column;
 use super::expr::{Exists, Expr, InSubquery, Subquery};
 use super::plan::Plan;
 use super::walk::{Transformed, TreeNode, TreeNodeRecursion};
@@ -83,6 +84,19 @@ impl Plan {
         F: FnMut(Plan) -> Result<Transformed<Plan>>,
     {
         transform_up(self, &mut change)
+    }
+}
+
+impl Expr {
+    /// Whether it, or a subquery in it, reads such a column of the rows that it is computed of.
+    pub fn asks_for_column(&self, is_it: &dyn Fn(&Column) -> bool) -> bool {
+        self.has(|part| match part {
+            Expr::Column(column) => is_it(column),
+            part => subquery_of(part).is_some_and(|subquery| {
+                let mut captured = subquery.outer_ref_columns.iter();
+                captured.any(|captured| captured.asks_for_column(is_it))
+            }),
+        })
     }
 }
 
