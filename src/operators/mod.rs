@@ -2,6 +2,7 @@
 //! plans, aggregates, generic plans. Knows nothing of SQL text or sessions.
 
 mod aggregate_functions;
+pub(crate) mod alike_expressions;
 mod any_order;
 pub mod append;
 pub mod build_keys;

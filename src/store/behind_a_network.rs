@@ -92,11 +92,11 @@ impl Store for Handle {
         locks: &'a HeldLocks,
         wanted: Wanted<'a>,
         since: &'a Arc<dyn Snapshot>,
-        wants_values: bool,
+        asks: LockAsks,
     ) -> BoxFuture<'a, Result<Locked>> {
         async move {
             self.travel().await;
-            let locked = self.store.lock(locks, wanted, since, wants_values).await;
+            let locked = self.store.lock(locks, wanted, since, asks).await;
             self.travel().await;
             locked
         }

@@ -207,14 +207,14 @@ pub trait Store: Debug + Send + Sync {
     /// The locks of a transaction that begins, of the session (a process id; 0: none). None yet.
     fn locks(&self, session: i32) -> HeldLocks;
     /// Locks keys for a transaction, waiting for those in its way, and tells what is committed under them then: nobody changes that
-    /// who locks what he writes, until the locks are given up. `since`: what was read until now. Errors: 40P01, 55P03, 53200,
+    /// who locks what he writes, until the locks are given up. `since`: what was read until now; `asks`: what is wanted. Errors: 40P01, 55P03, 53200,
     /// `SnapshotTooOld`; what was locked until then stays so.
     fn lock<'a>(
         &'a self,
         locks: &'a HeldLocks,
         wanted: Wanted<'a>,
         since: &'a Arc<dyn Snapshot>,
-        wants_values: bool,
+        asks: LockAsks,
     ) -> BoxFuture<'a, Result<Locked>>;
     /// Locks the whole range of some keys as [`Store::lock`] locks keys, and answers what [`Locked::rests_on`] would be. It never waits:
     /// where others are in the way, or the range is not as it should be, or the store has no such locks, it locks nothing (`None`). Errors:
@@ -252,14 +252,35 @@ pub trait Store: Debug + Send + Sync {
     }
 }
 
+/// What is asked of keys once they are locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockAsks {
+    /// Which have changed.
+    Changes,
+    /// What is committed under them.
+    Values,
+    /// Both.
+    ChangesAndValues,
+}
+
+impl LockAsks {
+    fn for_changes(self) -> bool {
+        self != LockAsks::Values
+    }
+
+    fn for_values(self) -> bool {
+        self != LockAsks::Changes
+    }
+}
+
 /// What came of locking keys.
 #[derive(Debug, Clone, Default)]
 pub struct Locked {
     /// The keys that are not locked.
     pub unlocked: Unlocked,
-    /// Places of the keys, rising, that were put or deleted since the snapshot.
+    /// Places of the keys, rising, that were put or deleted since the snapshot; of none when that was not asked.
     pub changed: Vec<usize>,
-    /// The values that are committed under the keys, whatever the snapshot sees; of none when they were not wanted.
+    /// The values that are committed under the keys, whatever the snapshot sees; of none when they were not asked for.
     pub values: Values,
     /// The number of the newest commit that wrote one of the keys, if that may not be durable yet; else 0. Whoever asked reads by
     /// [`Store::snapshot_after`] it from now on, and tells nobody of what he reads until it is durable.

@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 
 use super::{Transaction, is_data};
 use crate::store::{
-    HeldLocks, LockMode, LockPolicy, LockTable, LockWait, Locked, RangeState, Unlocked, Values, Wanted,
-    WantedRange,
+    HeldLocks, LockAsks, LockMode, LockPolicy, LockTable, LockWait, Locked, RangeState, Unlocked, Values,
+    Wanted, WantedRange,
 };
 use crate::{Error, Result};
 
@@ -22,7 +22,8 @@ const NEW_KEYS_MAX: usize = 1_024;
 pub struct LockedValues {
     /// One a key; none for a row that is over.
     pub values: Values,
-    /// Places of the keys, rising, that others put or deleted since the snapshot, and of which `values` tells.
+    /// Places of the keys, rising, that others put or deleted since the snapshot, and of which `values` tells: for a transaction that keeps
+    /// its snapshot.
     pub changed: Vec<usize>,
     /// The rows that are over, by their places: who writes in their stead removes them.
     pub over: BTreeMap<usize, Vec<u8>>,
@@ -55,7 +56,7 @@ impl Transaction {
         if self.locks().are_read(keys, mode) {
             return Ok(());
         }
-        let locked = self.ask(keys, mode, LockWait::Block, false).await?;
+        let locked = self.ask(keys, mode, LockWait::Block, LockAsks::Changes).await?;
         self.require_unchanged(keys, &locked, mode).await
     }
 
@@ -65,7 +66,7 @@ impl Transaction {
         if self.lock_range(keys, mode, RangeState::Unchanged).await? {
             return Ok(LockedRows::default());
         }
-        let mut locked = self.ask(keys, mode, wait, false).await?;
+        let mut locked = self.ask(keys, mode, wait, LockAsks::Changes).await?;
         let mut rows = LockedRows {
             unlocked: std::mem::take(&mut locked.unlocked),
             ..LockedRows::default()
@@ -131,7 +132,9 @@ impl Transaction {
 
     /// Locks keys that are to be written whatever stands under them. Errors: 40P01, 55P03, 53200.
     pub async fn lock_unread(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
-        self.ask(keys, mode, LockWait::Block, false).await.map(drop)
+        self.ask(keys, mode, LockWait::Block, LockAsks::Changes)
+            .await
+            .map(drop)
     }
 
     /// Locks keys of what is only to stay as it will be then, and looks at nothing; answers those that are not locked. Errors: 40P01, 55P03,
@@ -148,7 +151,11 @@ impl Transaction {
 
     /// Locks keys and tells what is there then, whatever the snapshot sees, but for rows that are over. Errors: 40P01, 55P03, 53200.
     pub async fn lock_newest(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<LockedValues> {
-        let mut locked = self.ask(keys, mode, LockWait::Block, true).await?;
+        let asks = match self.keeps_snapshot() {
+            true => LockAsks::ChangesAndValues,
+            false => LockAsks::Values,
+        };
+        let mut locked = self.ask(keys, mode, LockWait::Block, asks).await?;
         locked.changed.retain(|at| !self.is_known(&keys[*at]));
         self.locks()
             .note_read(keys.iter().map(|key| (key.as_slice(), false)));
@@ -216,7 +223,7 @@ impl Transaction {
             if keys.is_empty() {
                 continue;
             }
-            let locked = self.ask(&keys, *mode, LockWait::Block, false).await?;
+            let locked = self.ask(&keys, *mode, LockWait::Block, LockAsks::Changes).await?;
             // What the transaction wrote unlocked counts: nobody knew that it would.
             let mut changes = locked.changed.into_iter();
             if let Some(at) = changes.find(|at| !self.locks().is_read(&keys[*at])) {
@@ -226,18 +233,10 @@ impl Transaction {
         Ok(())
     }
 
-    async fn ask(
-        &self,
-        keys: &[Vec<u8>],
-        mode: LockMode,
-        wait: LockWait,
-        wants_values: bool,
-    ) -> Result<Locked> {
+    async fn ask(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait, asks: LockAsks) -> Result<Locked> {
         let wanted = self.wanted(keys, mode, wait);
         let store = &self.whole.store;
-        let locked = store
-            .lock(self.locks(), wanted, &self.snapshot, wants_values)
-            .await?;
+        let locked = store.lock(self.locks(), wanted, &self.snapshot, asks).await?;
         self.whole.options.dependency.rest_on(locked.rests_on);
         Ok(locked)
     }
@@ -260,7 +259,7 @@ impl Transaction {
         let key = &keys[*at];
         if self.keeps_snapshot() {
             let newest = self
-                .ask(std::slice::from_ref(key), mode, LockWait::Block, true)
+                .ask(std::slice::from_ref(key), mode, LockWait::Block, LockAsks::Values)
                 .await?;
             if newest.values.get(0).is_none() {
                 return Err(Error::ConcurrentDelete { key: key.clone() });

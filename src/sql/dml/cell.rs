@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use futures::TryStreamExt;
 use sqlparser::ast::{DataType, Expr, Ident, Spanned, Value as Literal};
 
@@ -13,6 +13,7 @@ use crate::catalog::ColumnDef;
 use crate::error::StatementFault;
 use crate::functions::evaluate;
 use crate::logical::placeholder::Constants;
+use crate::operators::alike_expressions::AlikeExpressions;
 use crate::operators::computed::Computed;
 use crate::parse::text_place;
 use crate::query::type_name::get_named_type;
@@ -157,6 +158,14 @@ impl CellValues<'_> {
             }
             (Cell::Queried(at, ty), _, Some(row)) => of_run(row.column(*at), ty),
             (Cell::Computed(..) | Cell::Queried(..), ..) => Err(Error::internal("a value was not evaluated")),
+        }
+    }
+
+    /// Computed cells that are alike, as they stand. Errors: those of the expressions, 42P02.
+    pub(super) fn alike(&self, cells: &AlikeExpressions) -> Result<ArrayRef> {
+        match &self.constants {
+            Some(constants) => cells.values(constants),
+            None => Err(Error::internal("a value was not evaluated")),
         }
     }
 

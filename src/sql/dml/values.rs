@@ -5,22 +5,24 @@ use std::ops::ControlFlow;
 use arrow::array::ArrayRef;
 use sqlparser::ast::{Expr, Parens};
 
+use super::assign::{assign_array, assign_value, result_value};
 use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
 use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, is_left_out};
 use super::new_rows::NewRows;
 use super::target::Target;
 use super::user_cast::assigned_rows;
-use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::catalog::{ColumnDef, NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::functions::SEQUENCE_CALLS;
+use crate::operators::alike_expressions::AlikeExpressions;
 use crate::parse::names::last_name;
 use crate::parse::unread_words::Overriding;
 use crate::parse::walk::visit_expressions;
 use crate::query::Clause;
 use crate::system::StatementContext;
-use crate::types::{SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 /// Rows of VALUES.
@@ -43,8 +45,19 @@ struct ValuesColumn {
     cells: Vec<Cell>,
     /// For those that are DEFAULT.
     default: Option<DefaultPlan>,
+    /// Those that are computed together.
+    alike: Vec<AlikeCells>,
     /// Where all are constants.
     array: Option<ArrayRef>,
+}
+
+/// Computed cells that differ in constants and parameters alone.
+#[derive(Debug)]
+struct AlikeCells {
+    /// Which of their column's cells they are.
+    places: Vec<usize>,
+    exprs: AlikeExpressions,
+    ty: SqlType,
 }
 
 impl ValuesPlan {
@@ -212,6 +225,13 @@ impl ValuesColumn {
         table: &TableDef,
     ) -> Result<ArrayRef> {
         let column = &table.columns[self.position];
+        let settings = ctx.format_settings();
+        if let [alike] = self.alike.as_slice()
+            && alike.places.len() == self.cells.len()
+        {
+            return assign_array(&values.alike(&alike.exprs)?, &alike.ty, column, &settings);
+        }
+        let mut computed = self.computed_together(values, column, &settings)?;
         let mut builder = ColumnBuilder::new(&column.ty, self.cells.len());
         let mut defaults = match &self.default {
             None => Vec::new().into_iter(),
@@ -221,16 +241,56 @@ impl ValuesColumn {
                 values.await?.into_iter()
             }
         };
-        for cell in &self.cells {
-            match cell {
-                Cell::Constant(constant) => builder.append_value(&constant.value)?,
-                cell => match values.assigned(cell, column)? {
+        for (place, cell) in self.cells.iter().enumerate() {
+            match (cell, computed.get_mut(place).and_then(Option::take)) {
+                (_, Some(value)) => builder.append_value(&value)?,
+                (Cell::Constant(constant), None) => builder.append_value(&constant.value)?,
+                (cell, None) => match values.assigned(cell, column)? {
                     Some(value) => builder.append_value(&value)?,
                     None => builder.append_value(&defaults.next().unwrap_or(Value::Null))?,
                 },
             }
         }
         Ok(builder.finish())
+    }
+
+    /// The values of cells that are computed together, in the places of these; empty where none are.
+    fn computed_together(
+        &self,
+        values: &CellValues<'_>,
+        column: &ColumnDef,
+        settings: &FormatSettings,
+    ) -> Result<Vec<Option<Value>>> {
+        let mut computed = Vec::new();
+        for AlikeCells { places, exprs, ty } in &self.alike {
+            computed.resize(self.cells.len(), None);
+            let array = values.alike(exprs)?;
+            for (row, place) in places.iter().enumerate() {
+                let value = result_value(&array, row, ty)?;
+                computed[*place] = Some(assign_value(value, ty, column, settings)?);
+            }
+        }
+        Ok(computed)
+    }
+}
+
+impl AlikeCells {
+    /// Those among a column's cells.
+    fn among(cells: &[Cell]) -> Vec<AlikeCells> {
+        let computed = cells.iter().enumerate().filter_map(|(place, cell)| match cell {
+            Cell::Computed(computed, _) => Some((place, computed)),
+            _ => None,
+        });
+        let alike = AlikeExpressions::among(computed).into_iter();
+        let typed = alike.filter_map(|(places, exprs)| match cells.get(*places.first()?)? {
+            Cell::Computed(_, ty) => Some(AlikeCells {
+                ty: ty.clone(),
+                places,
+                exprs,
+            }),
+            _ => None,
+        });
+        typed.collect()
     }
 }
 
@@ -278,6 +338,7 @@ fn bind_column<'e>(
     }
     Ok(ValuesColumn {
         position,
+        alike: AlikeCells::among(&cells),
         cells: if is_constant { Vec::new() } else { cells },
         default,
         array,

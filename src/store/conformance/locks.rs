@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 
 use super::{delete, put, write};
-use crate::store::{LockMode, LockPolicy, LockWait, RangeState, Store, Wanted, WantedRange};
+use crate::store::{LockAsks, LockMode, LockPolicy, LockWait, RangeState, Store, Wanted, WantedRange};
 
 fn replace(keys: &[Vec<u8>]) -> Wanted<'_> {
     Wanted {
@@ -25,10 +25,16 @@ pub(super) async fn a_lock_tells_what_is_committed_under_its_key(store: &dyn Sto
     let since = store.snapshot().await.unwrap();
     let locks = store.locks(1);
     let (before, asked) = (keys(&["a"]), keys(&["a", "b", "c", "d", "e"]));
-    let locked = store.lock(&locks, replace(&before), &since, true).await.unwrap();
+    let locked = store
+        .lock(&locks, replace(&before), &since, LockAsks::ChangesAndValues)
+        .await
+        .unwrap();
     assert_eq!((locked.changed, locked.values.get(0)), (vec![], Some(&b"1"[..])));
     write(store, vec![put("b", "2"), delete("c"), put("d", "2")]).await;
-    let locked = store.lock(&locks, replace(&asked), &since, true).await.unwrap();
+    let locked = store
+        .lock(&locks, replace(&asked), &since, LockAsks::ChangesAndValues)
+        .await
+        .unwrap();
     assert_eq!(locked.changed, [1, 2, 3]);
     let values = (0..asked.len()).map(|at| locked.values.get(at));
     let expected = [Some(&b"1"[..]), Some(b"2"), None, Some(b"2"), None];
@@ -45,7 +51,10 @@ pub(super) async fn a_lock_tells_what_is_committed_under_its_key(store: &dyn Sto
         mode,
         ..replace(&asked)
     };
-    store.lock(&locks, wanted, &since, true).await.unwrap();
+    store
+        .lock(&locks, wanted, &since, LockAsks::ChangesAndValues)
+        .await
+        .unwrap();
     let known = asked.iter().map(|key| locks.known(key));
     let there = [true, true, false, true, false].map(|is_there| Some(is_there.then_some(true)));
     assert_eq!(known.collect::<Vec<_>>(), there);
@@ -57,8 +66,11 @@ pub(super) async fn who_waited_sees_what_the_holder_committed(store: Arc<dyn Sto
     write(&*store, vec![put("k", "old")]).await;
     let since = store.snapshot().await.unwrap();
     let (holder, waiter, key) = (store.locks(1), store.locks(2), keys(&["k"]));
-    store.lock(&holder, replace(&key), &since, false).await.unwrap();
-    let mut wait = store.lock(&waiter, replace(&key), &since, true);
+    store
+        .lock(&holder, replace(&key), &since, LockAsks::Changes)
+        .await
+        .unwrap();
+    let mut wait = store.lock(&waiter, replace(&key), &since, LockAsks::ChangesAndValues);
     assert!(wait.as_mut().now_or_never().is_none());
     write(&*store, vec![put("k", "new")]).await;
     holder.release_all();
@@ -100,7 +112,10 @@ pub(super) async fn a_range_is_locked_where_it_is_as_it_should_be(store: &dyn St
     assert_eq!(take(&["h", "i"], absent).await, (true, Some(Some(false))));
     assert_eq!(take(&["j", "l"], absent).await, (false, None));
     let held = keys(&["m"]);
-    store.lock(&other, replace(&held), &since, false).await.unwrap();
+    store
+        .lock(&other, replace(&held), &since, LockAsks::Changes)
+        .await
+        .unwrap();
     assert_eq!(take(&["l", "n"], absent).await, (false, None));
     drop(locks);
     assert!(!other.would_wait(b"h", LockMode::Insert) && store.lock_table().rows().len() == 1);

@@ -1,6 +1,8 @@
 //! A commit on its way from the log to the engine: what the memtable shows to readers and the applier writes. Made by
 //! the committer; knows nothing of either.
 
+use std::cell::Cell;
+
 use super::limits::{LARGE_BYTES, LARGE_WRITES};
 use crate::store::log::Timestamp;
 use crate::store::{Batch, Write};
@@ -37,8 +39,28 @@ impl Commit {
 
     /// What it writes to a key, if it does.
     pub(super) fn find(&self, key: &[u8]) -> Option<&Write> {
-        let at = self.writes.binary_search_by(|write| write.key().cmp(key)).ok()?;
-        Some(&self.writes[at])
+        self.place(key).map(|at| &self.writes[at])
+    }
+
+    /// Tells of keys whether it writes them: fastest of those that it writes one after the other, and that are asked for so.
+    pub(super) fn writes_of(&self) -> impl Fn(&[u8]) -> bool + '_ {
+        let next = Cell::new(0);
+        move |key| {
+            let is_next = self
+                .writes
+                .get(next.get())
+                .is_some_and(|write| write.key() == key);
+            let place = match is_next {
+                true => Some(next.get()),
+                false => self.place(key),
+            };
+            next.set(place.map_or(next.get(), |place| place + 1));
+            place.is_some()
+        }
+    }
+
+    fn place(&self, key: &[u8]) -> Option<usize> {
+        self.writes.binary_search_by(|write| write.key().cmp(key)).ok()
     }
 }
 

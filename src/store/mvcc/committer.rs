@@ -43,8 +43,9 @@ struct Entry {
 impl Entry {
     /// Gives up the locks of what the commit writes: whoever gets them finds it there.
     fn pass_on(&self, commit: &Commit) {
+        let writes = commit.writes_of();
         for locks in &self.passes_on {
-            locks.release_some(0, |key| commit.find(key).is_none());
+            locks.release_some(0, |key| !writes(key));
         }
     }
 }

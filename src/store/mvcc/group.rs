@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::counts::{Changed, Counts, count, counts_row};
 use super::snapshot::MvccSnapshot;
-use super::state::Shared;
+use super::state::{LastWrite, Shared};
 use super::view::View;
 use crate::store::{Batch, Snapshot, Write};
 use crate::{Error, Result};
@@ -176,12 +176,18 @@ pub(super) struct KeyState {
 
 /// Check the view afterwards.
 pub(super) fn state_of(view: &View, key: &[u8]) -> Result<KeyState> {
-    let last = view.shared.last_put(key)?;
-    Ok(KeyState {
-        is_there: last.is_some(),
-        is_changed: match last {
-            Some(timestamp) => timestamp > view.timestamp,
-            None => view.sees(key)?,
+    Ok(match view.shared.last_write(key)? {
+        LastWrite::Put(timestamp) => KeyState {
+            is_there: true,
+            is_changed: timestamp > view.timestamp,
+        },
+        LastWrite::Deleted(timestamp) => KeyState {
+            is_there: false,
+            is_changed: timestamp > view.timestamp && view.sees(key)?,
+        },
+        LastWrite::None => KeyState {
+            is_there: false,
+            is_changed: view.shared.undo.find(key, view.timestamp).is_some(),
         },
     })
 }

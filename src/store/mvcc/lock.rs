@@ -10,7 +10,9 @@ use super::state::Shared;
 use super::view::{View, run_blocking};
 use crate::Result;
 use crate::store::log::Timestamp;
-use crate::store::{HeldLocks, Locked, Page, RangeState, ScanRequest, Snapshot, Values, Wanted, WantedRange};
+use crate::store::{
+    HeldLocks, LockAsks, Locked, Page, RangeState, ScanRequest, Snapshot, Values, Wanted, WantedRange,
+};
 
 /// This many keys are looked for on the caller's thread; more on a blocking one.
 const INLINE_KEYS_MAX: usize = 256;
@@ -21,7 +23,7 @@ pub(super) async fn lock_keys(
     locks: &HeldLocks,
     wanted: Wanted<'_>,
     since: &Arc<dyn Snapshot>,
-    wants_values: bool,
+    asks: LockAsks,
 ) -> Result<Locked> {
     let unlocked = locks.acquire(wanted).await?;
     let seen = view_of(shared, since)?;
@@ -36,7 +38,7 @@ pub(super) async fn lock_keys(
     let newest = has_news.then(|| MvccSnapshot {
         view: Arc::new(View::open(Arc::clone(shared), locked.rests_on)),
     });
-    if newest.is_some() {
+    if newest.is_some() && asks.for_changes() {
         let states = states(seen, keys).await?;
         locks.note_there(
             keys.iter()
@@ -46,7 +48,7 @@ pub(super) async fn lock_keys(
         let changed = states.iter().enumerate().filter(|(_, state)| state.is_changed);
         locked.changed = changed.map(|(at, _)| at).collect();
     }
-    if wants_values {
+    if asks.for_values() {
         let values = match &newest {
             Some(newest) => newest.get_many(keys).await?,
             None => since.get_many(keys).await?,

@@ -14,6 +14,8 @@ use std::sync::atomic::{self, AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+use smallvec::SmallVec;
+
 use super::commit::Commit;
 use super::limits::DELETED_IN_THE_WAY;
 use super::undo::is_empty_interval;
@@ -22,6 +24,9 @@ use crate::store::log::Timestamp;
 
 /// One lock's hold of `collect` looks at this many keys at most.
 const COLLECT_KEYS_MAX: usize = 4096;
+
+/// Bytes of a key that need no memory of their own.
+const KEY_INLINE_BYTES: usize = 32;
 
 /// Commits not in the engine yet.
 #[derive(Debug, Default)]
@@ -36,10 +41,22 @@ pub(super) struct Memtable {
     shrunk: Condvar,
 }
 
+/// A key: one of the usual size stands in the tree's node, so that a search reads no other memory.
+type Key = SmallVec<[u8; KEY_INLINE_BYTES]>;
+
+/// What commits made of a key.
+#[derive(Debug)]
+enum Versions {
+    /// As of most keys.
+    One(Version),
+    /// Oldest first; never empty.
+    Many(VecDeque<Version>),
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// For each key its versions, oldest first; never empty.
-    rows: BTreeMap<Vec<u8>, VecDeque<Version>>,
+    /// For each key its versions.
+    rows: BTreeMap<Key, Versions>,
     large: Option<Arc<Commit>>,
 }
 
@@ -78,8 +95,12 @@ impl Memtable {
                 at,
             };
             match state.rows.get_mut(write.key()) {
-                Some(versions) => versions.push_back(version),
-                None => drop(state.rows.insert(write.key().to_vec(), VecDeque::from([version]))),
+                Some(versions) => versions.push(version),
+                None => drop(
+                    state
+                        .rows
+                        .insert(Key::from_slice(write.key()), Versions::One(version)),
+                ),
             }
         }
     }
@@ -98,8 +119,7 @@ impl Memtable {
                 let Some(versions) = state.rows.get_mut(write.key()) else {
                     continue;
                 };
-                versions.pop_front();
-                if versions.is_empty() {
+                if !versions.forget_oldest() {
                     state.rows.remove(write.key());
                 }
             }
@@ -209,6 +229,32 @@ impl Memtable {
     }
 }
 
+impl Versions {
+    fn push(&mut self, version: Version) {
+        match self {
+            Versions::One(oldest) => *self = Versions::Many(VecDeque::from([oldest.clone(), version])),
+            Versions::Many(versions) => versions.push_back(version),
+        }
+    }
+
+    /// Forgets the oldest, if there are newer ones; answers whether it did.
+    fn forget_oldest(&mut self) -> bool {
+        match self {
+            Versions::Many(versions) if versions.len() > 1 => versions.pop_front().is_some(),
+            Versions::One(_) | Versions::Many(_) => false,
+        }
+    }
+
+    /// The newest up to `timestamp`.
+    fn newest(&self, timestamp: Timestamp) -> Option<&Version> {
+        let is_seen = |version: &&Version| version.commit.timestamp <= timestamp;
+        match self {
+            Versions::One(version) => Some(version).filter(is_seen),
+            Versions::Many(versions) => versions.iter().rfind(is_seen),
+        }
+    }
+}
+
 impl State {
     /// The newest write of `key` up to `timestamp`.
     fn newest(&self, key: &[u8], timestamp: Timestamp) -> Option<(Timestamp, &Write)> {
@@ -220,14 +266,10 @@ impl State {
     /// The newest of a key's versions, and of what the large commit writes there, up to `timestamp`.
     fn newest_of<'a>(
         &'a self,
-        (versions, large): (Option<&'a VecDeque<Version>>, Option<&'a Write>),
+        (versions, large): (Option<&'a Versions>, Option<&'a Write>),
         timestamp: Timestamp,
     ) -> Option<(Timestamp, &'a Write)> {
-        let version = versions.and_then(|versions| {
-            versions
-                .iter()
-                .rfind(|version| version.commit.timestamp <= timestamp)
-        });
+        let version = versions.and_then(|versions| versions.newest(timestamp));
         let small = version.map(|version| (version.commit.timestamp, &version.commit.writes[version.at]));
         let large = self.large.as_ref().map(|large| large.timestamp).zip(large);
         let large = large.filter(|(committed, _)| *committed <= timestamp);
@@ -256,7 +298,7 @@ impl State {
 /// What stands under a key.
 struct Entry<'a> {
     key: &'a [u8],
-    versions: Option<&'a VecDeque<Version>>,
+    versions: Option<&'a Versions>,
     /// What the large commit writes there.
     large: Option<&'a Write>,
 }
@@ -266,14 +308,14 @@ type Walk<'a, T> = std::iter::Peekable<Box<dyn Iterator<Item = T> + 'a>>;
 
 /// Versions and the large commit's writes, walked as one in the order of keys; a key that both have comes once.
 struct Entries<'a> {
-    rows: Walk<'a, (&'a [u8], &'a VecDeque<Version>)>,
+    rows: Walk<'a, (&'a [u8], &'a Versions)>,
     large: Walk<'a, &'a Write>,
     reverse: bool,
 }
 
 impl<'a> Entries<'a> {
     fn new(
-        rows: impl Iterator<Item = (&'a [u8], &'a VecDeque<Version>)> + 'a,
+        rows: impl Iterator<Item = (&'a [u8], &'a Versions)> + 'a,
         large: impl Iterator<Item = &'a Write> + 'a,
         reverse: bool,
     ) -> Entries<'a> {

@@ -15,6 +15,14 @@ use crate::store::log::{Origin, Position, Timestamp};
 use crate::store::{Batch, LockTable, StoreOptions, WallClock};
 use crate::{Error, Result};
 
+/// What the newest commits, but for those that only the undo map knows, did to a key.
+pub(super) enum LastWrite {
+    Put(Timestamp),
+    /// It is not in the engine yet.
+    Deleted(Timestamp),
+    None,
+}
+
 /// What the store's threads, snapshots and scans share.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -109,12 +117,23 @@ impl Shared {
 
     /// When the newest value of a key was committed, if it has one now.
     pub(super) fn last_put(&self, key: &[u8]) -> Result<Option<Timestamp>> {
+        Ok(match self.last_write(key)? {
+            LastWrite::Put(timestamp) => Some(timestamp),
+            LastWrite::Deleted(_) | LastWrite::None => None,
+        })
+    }
+
+    /// What the newest commits in memtable and engine did to a key.
+    pub(super) fn last_write(&self, key: &[u8]) -> Result<LastWrite> {
         if let Some((timestamp, is_deleted)) = self.memtable.last_write(key) {
-            return Ok((!is_deleted).then_some(timestamp));
+            return Ok(match is_deleted {
+                true => LastWrite::Deleted(timestamp),
+                false => LastWrite::Put(timestamp),
+            });
         }
-        let mut found = Ok(None);
+        let mut found = Ok(LastWrite::None);
         self.engine.get(key, &mut |stored| {
-            found = split_stored(stored).map(|(timestamp, _)| Some(timestamp));
+            found = split_stored(stored).map(|(timestamp, _)| LastWrite::Put(timestamp));
         })?;
         found
     }

@@ -33,8 +33,8 @@ use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::own_thread::hold_up;
 use crate::store::{
-    Batch, Capabilities, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions,
-    StoreStats, WallClock, Wanted, WantedRange, Write, WriteWatch,
+    Batch, Capabilities, HeldLocks, KeyRange, LockAsks, LockTable, Locked, Page, Snapshot, Store,
+    StoreOptions, StoreStats, WallClock, Wanted, WantedRange, Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -323,9 +323,9 @@ impl Store for MvccStore {
         locks: &'a HeldLocks,
         wanted: Wanted<'a>,
         since: &'a Arc<dyn Snapshot>,
-        wants_values: bool,
+        asks: LockAsks,
     ) -> BoxFuture<'a, Result<Locked>> {
-        lock::lock_keys(&self.shared, locks, wanted, since, wants_values).boxed()
+        lock::lock_keys(&self.shared, locks, wanted, since, asks).boxed()
     }
 
     fn lock_range<'a>(
