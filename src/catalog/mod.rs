@@ -162,7 +162,7 @@ pub use partition::{
 pub use partition_index::{counterpart, have_like_keys};
 pub use partition_map::{PartitionMap, PartitionedRow};
 pub use partition_text::edges_text;
-pub use reclaim::reclaim_dropped;
+pub use reclaim::{count_dropped, reclaim_dropped};
 pub use record::sequence_of_record;
 pub use region::{RegionOrigin, TableRegions};
 pub use relations::Relations;

@@ -34,6 +34,11 @@ pub async fn reclaim_dropped(store: &Arc<dyn Store>) -> Result<usize> {
     }
 }
 
+/// How many dropped key ranges are there still, up to a hundred.
+pub async fn count_dropped(store: &Arc<dyn Store>) -> Result<usize> {
+    Ok(dropped_records(store).await?.len())
+}
+
 /// The value of a `Dropped` record: table u32 BE, index u16 BE (`u16::MAX`: all the table's keys).
 pub(super) fn encode_dropped(table: TableId, index: IndexId) -> Vec<u8> {
     keyspace::entry_prefix(table, index).to_vec()

@@ -443,7 +443,11 @@ pub struct UpkeepTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UpkeepKind {
     /// VACUUM, with ANALYZE.
-    Vacuum { analyze: bool },
+    Vacuum {
+        /// Waits until what was dropped is gone.
+        full: bool,
+        analyze: bool,
+    },
     /// FLUSH: what was written is to stand in the engine's files.
     Flush,
     /// ANALYZE.

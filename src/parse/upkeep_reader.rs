@@ -42,20 +42,21 @@ const LOCK_MODES: [&str; 8] = [
 impl TokenReader<'_> {
     /// What stands behind VACUUM.
     pub(super) fn vacuum(&mut self) -> Result<Command> {
-        let analyze = match self.peek() {
+        let (full, analyze) = match self.peek() {
             Some(Token::LParen) => {
                 let options = self.options("VACUUM", &VACUUM_OPTIONS)?;
-                options.iter().any(|option| option.starts_with("analy"))
+                let has = |name: &str| options.iter().any(|option| option.starts_with(name));
+                (has("full"), has("analy"))
             }
             _ => {
-                self.word("FULL");
+                let full = self.word("FULL");
                 self.word("FREEZE");
                 self.word("VERBOSE");
-                self.word("ANALYZE") || self.word("ANALYSE")
+                (full, self.word("ANALYZE") || self.word("ANALYSE"))
             }
         };
         let targets = self.targets()?;
-        let kind = UpkeepKind::Vacuum { analyze };
+        let kind = UpkeepKind::Vacuum { full, analyze };
         Ok(Command::Keep(Upkeep { kind, targets }))
     }
 

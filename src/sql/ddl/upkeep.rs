@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{analyze, lock_table};
-use crate::catalog::{Access, Object, TableDef, reclaim_dropped};
+use crate::catalog::{Access, Object, TableDef, count_dropped, reclaim_dropped};
 use crate::error::StatementFault;
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
@@ -17,7 +17,10 @@ use crate::{Error, Result};
 pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<()> {
     let tag = upkeep.kind.tag();
     match &upkeep.kind {
-        UpkeepKind::Vacuum { analyze: counts } => {
+        UpkeepKind::Vacuum {
+            full,
+            analyze: counts,
+        } => {
             require_alone(ctx, tag)?;
             let tables = tables(ctx, "vacuum", &upkeep.targets)?;
             match counts {
@@ -28,7 +31,10 @@ pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<(
                 }
                 false => Ok(()),
             }?;
-            reclaim(ctx, tag).await
+            match full {
+                true => reclaim(ctx, tag).await,
+                false => tell_dropped(ctx).await,
+            }
         }
         UpkeepKind::Flush => {
             tables(ctx, "flush", &upkeep.targets)?;
@@ -56,16 +62,35 @@ pub(super) async fn reclaim(ctx: &StatementContext, statement: &str) -> Result<(
         0 => "nothing on disk; what rows leave is used again by those that come".to_string(),
         freed => format!("{freed} bytes on disk"),
     };
+    let message = format!(
+        "{statement}: the keys of {dropped} dropped tables and indexes were removed; {after} bytes stand in the engine, freed: {freed}"
+    );
+    tell(ctx, message, None);
+    Ok(())
+}
+
+/// Says what is being taken back in the background, if anything is: there is nothing else for VACUUM to do. Errors: the store's.
+async fn tell_dropped(ctx: &StatementContext) -> Result<()> {
+    let dropped = count_dropped(ctx.sequences.store()).await?;
+    if dropped > 0 {
+        let message = format!("the keys of {dropped} dropped tables and indexes are being removed");
+        tell(
+            ctx,
+            message,
+            Some("VACUUM FULL waits for that and says what it frees."),
+        );
+    }
+    Ok(())
+}
+
+fn tell(ctx: &StatementContext, message: String, hint: Option<&str>) {
     ctx.notice(Notice {
         severity: "INFO",
         sqlstate: "00000".into(),
         detail: None,
-        message: format!(
-            "{statement}: the keys of {dropped} dropped tables and indexes were removed; {after} bytes stand in the engine, freed: {freed}"
-        ),
-        hint: None,
+        message,
+        hint: hint.map(str::to_string),
     });
-    Ok(())
 }
 
 /// The tables that VACUUM or ANALYZE names, all for none; a view is passed over with a WARNING.

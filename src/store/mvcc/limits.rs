@@ -45,7 +45,7 @@ pub(super) const WAITS_OF_DELETED_PAGE: u32 = if cfg!(test) { 1 } else { 10 };
 /// See [`WAITS_OF_DELETED_PAGE`].
 pub(super) const WAIT_OF_DELETED_PAGE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 10 });
 /// See [`WAITS_OF_DELETED_PAGE`]. In bytes: more than what is being deleted takes while it waits to be brought to the engine.
-pub(super) const BUSY_BYTES: usize = 2 << 20;
+pub(super) const BUSY_BYTES: usize = 8 << 20;
 
 /// Relaxed commits are made durable before their time when they reach this many bytes.
 pub(super) const UNSYNCED_BYTES_MAX: usize = 1 << 20;

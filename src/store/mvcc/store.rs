@@ -48,6 +48,8 @@ pub struct MvccStore {
     pub(super) committer: Arc<Mutex<Committer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     checkpoints: Waker,
+    /// One range is deleted at a time: who wants one gone that another is at finds it gone.
+    deleting: tokio::sync::Mutex<()>,
     /// Whether commits wait for a disk.
     has_log: bool,
 }
@@ -97,6 +99,7 @@ impl MvccStore {
             committer,
             thread: Mutex::new(Some(thread)),
             checkpoints,
+            deleting: tokio::sync::Mutex::default(),
             has_log,
         })
     }
@@ -205,6 +208,7 @@ impl MvccStore {
     /// empty commit is durable and takes all before it along. Each page has a fresh snapshot, so that the undo map need
     /// not keep the whole range for this one.
     async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
+        let _deleting = self.deleting.lock().await;
         self.drop_files(&range).await?;
         loop {
             let view = self.open_view(0)?;
