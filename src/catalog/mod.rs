@@ -70,6 +70,7 @@ mod change_log;
 pub mod check;
 mod check_constraint;
 mod column_change;
+mod column_def;
 mod column_types;
 mod constant_record;
 mod copied;
@@ -81,6 +82,7 @@ pub(crate) mod extension;
 mod foreign_key;
 mod generation;
 mod index_constraint;
+mod index_def;
 mod index_expression;
 mod index_options;
 mod index_terms;
@@ -140,6 +142,7 @@ pub use cast::{CastApplies, CastDef, CastMethod, Casts};
 pub use change::CatalogWriter;
 use change_log::ChangeLogCache;
 pub use check_constraint::CheckConstraint;
+pub use column_def::{ColumnDef, ColumnDefault, NO_SEQUENCE, Unverified};
 pub use copied::CopiedCatalog;
 pub use database::DatabaseDef;
 pub use expiry::Expiry;
@@ -148,6 +151,7 @@ pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{ExpressionText, GeneratedColumns, Generation};
 pub use index_constraint::{Deferral, Exclusion, ExclusionOperator};
+pub use index_def::{IndexBuckets, IndexDef, KeyColumn};
 pub use index_expression::IndexExpression;
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
 pub use index_terms::{IndexTerms, TERM_SOURCES_MAX, TermSource};
@@ -177,10 +181,7 @@ pub use shown_relation::ShownRelation;
 pub use split_options::SplitOptions;
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_cache::TableCache;
-pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, KeyColumn, NO_SEQUENCE, Rekeying,
-    TableDef, Unverified,
-};
+pub use table_def::{COLUMNS_MAX, Rekeying, TableDef};
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
     boolean,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{COLUMNS_MAX, ColumnDef, TableDef, TypeDef};
 use crate::codec::row::ColumnId;
 use crate::error::Limit;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// A column that a write names and the table does not have yet.
@@ -36,18 +36,9 @@ impl TableDef {
         let mut table = self.clone();
         for NewDynamicColumn { name, ty, domain } in new {
             table.add_column(ColumnDef {
-                collation: None,
-                id: 0,
-                name,
-                ty,
                 domain,
-                not_null: false,
-                unverified: None,
-                default: None,
-                missing: Value::Null,
-                hidden: false,
                 dynamic: true,
-                comment: None,
+                ..ColumnDef::new(0, name, ty)
             })?;
         }
         Ok(table)

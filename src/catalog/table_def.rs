@@ -1,16 +1,14 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::TypeDef;
 use super::check_constraint::CheckConstraint;
+use super::column_def::{ColumnDef, ColumnDefault};
 use super::foreign_key::ForeignKey;
-use super::generation::{ExpressionText, Generation};
+use super::generation::Generation;
 use super::index_constraint::{Deferral, Exclusion};
-use super::index_expression::IndexExpression;
-use super::index_terms::{IndexTerms, TermSource};
+use super::index_def::{IndexDef, KeyColumn};
 use super::is_temporary_schema;
 use super::partition::{Partition, Partitioning, ToldBound};
 use super::stored_query::StoredQuery;
@@ -21,14 +19,11 @@ use super::version_read::VersionRead;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{RecordType, SqlType, Value};
+use crate::types::RecordType;
 use crate::{Error, Result};
 
 /// The columns a table may have, dynamic ones included: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
-
-/// The oid of no sequence: that of a column whose sequence is not made yet. (An older release made none, and counted by column.)
-pub const NO_SEQUENCE: u32 = 0;
 
 /// A table's record. Cloned and changed by DDL, then written back.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,282 +91,42 @@ pub struct Rekeying {
     pub log: IndexId,
 }
 
-/// A column's record.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ColumnDef {
-    /// Its id in stored rows.
-    pub id: ColumnId,
-    /// Its name.
-    pub name: String,
-    /// Its type; a domain's, what the domain is over.
-    pub ty: SqlType,
-    /// The domain that it is of.
-    pub domain: Option<Arc<TypeDef>>,
-    /// NOT NULL: no write leaves it NULL. Whether reads may rest on it: [`ColumnDef::is_never_null`].
-    pub not_null: bool,
-    /// Set while ALTER TABLE verifies the rows that were there before: what is undone when it fails.
-    pub unverified: Option<Unverified>,
-    /// DEFAULT for rows written without it.
-    pub default: Option<ColumnDefault>,
-    /// What rows written before the column was added read as (`Value::Null` for columns of CREATE TABLE).
-    pub missing: Value,
-    /// Not in `SELECT *`, not nameable: the row id of a table without primary key, a key column that the server computes.
-    pub hidden: bool,
-    /// Added by a write that named it.
-    pub dynamic: bool,
-    /// COLLATE, where it is said: all order text by its bytes. (An older release did not keep it.)
-    pub collation: Option<String>,
-    /// COMMENT ON COLUMN.
-    pub comment: Option<String>,
-}
-
-/// What ALTER TABLE has published and not verified yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unverified {
-    /// SET NOT NULL of a column that was there.
-    NotNull,
-    /// ADD COLUMN: the column itself.
-    Column,
-}
-
-/// What a column takes when a write leaves it out.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ColumnDefault {
-    /// A constant of the column's type; `sql` as written, `text` as PostgreSQL prints it, which older records do not say.
-    Constant {
-        value: Value,
-        sql: String,
-        text: Option<ExpressionText>,
-    },
-    /// An expression evaluated at each write (`now()`, …), as SQL text; the oids of the sequences in it, which it names by them.
-    Expression {
-        sql: String,
-        sequences: Vec<u32>,
-        text: Option<ExpressionText>,
-    },
-    /// The next value of the sequence with this oid: `nextval('s')`, and so serial.
-    Sequence { oid: u32 },
-    /// The same for `GENERATED … AS IDENTITY`; `always`: writes may not give a value of their own.
-    Identity { always: bool, oid: u32 },
-    /// The hidden row id.
-    RowId,
-    /// Computed of other columns at every write, which gives it no value of its own.
-    Generated(Generation),
-}
-
-/// A key over columns: the primary key or an index.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct IndexDef {
-    /// 0 is the primary key; never used again within the table.
-    pub id: IndexId,
-    /// Its oid in pg_class, and in pg_constraint when it is a constraint's.
-    pub oid: u32,
-    /// `orders_pkey`.
-    pub name: String,
-    /// Its columns in key order.
-    pub columns: Vec<KeyColumn>,
-    /// INCLUDE: columns that its entries hold besides, so that reads need not ask for the row.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub include: Vec<ColumnId>,
-    /// Those of its columns that are computed for it: hidden, and generated of others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub expressions: Vec<IndexExpression>,
-    /// WHERE: its first column is computed for it, true for the rows of which the condition holds, and NULL for all others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub predicate: Option<IndexExpression>,
-    /// BUCKETS: its first column is computed for it, and says in which of so many buckets an entry stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<IndexBuckets>,
-    /// It is inverted: its last column stands for the terms of others, of which a row has an entry each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terms: Option<IndexTerms>,
-    /// UNIQUE (always true for the primary key).
-    pub unique: bool,
-    /// NULLS NOT DISTINCT: two rows of a unique index are equal where both have NULL.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub nulls_not_distinct: bool,
-    /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
-    #[serde(default)]
-    pub constraint: bool,
-    /// DEFERRABLE: its rows may be equal until the statement, or the transaction, ends. It is not `unique` then: equal rows have an
-    /// entry each, as in any other index.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deferral: Option<Deferral>,
-    /// EXCLUDE.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exclusion: Option<Exclusion>,
-    /// Every row has had its entry once. A server that read nothing but primary keys left this off: then unique indexes
-    /// are complete nevertheless, and others have no entries and must be built.
-    pub built: bool,
-    /// Not all rows have their entries yet: writes keep it and obey it, but it proves nothing about older rows.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub building: bool,
-    /// Its build failed (CREATE INDEX CONCURRENTLY over duplicates): it has a name and no entries, until it is dropped.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub invalid: bool,
-    /// ALTER INDEX … INACTIVE: writes keep its entries, and no plan reads it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub inactive: bool,
-    /// Operator classes that columns name and that sort as the type does (`text_pattern_ops`): they are only told.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub classes: BTreeMap<ColumnId, String>,
-    /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub options: BTreeMap<String, String>,
-    /// COMMENT ON INDEX.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// COMMENT ON CONSTRAINT, when it is one's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub constraint_comment: Option<String>,
-}
-
-/// BUCKETS of an index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct IndexBuckets {
-    /// The hidden column that holds the number of the bucket.
-    pub column: ColumnId,
-    /// How many there are.
-    pub count: u16,
-}
-
-/// A column of a key.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct KeyColumn {
-    /// Which column.
-    pub column: ColumnId,
-    /// DESC.
-    pub descending: bool,
-    /// NULLS FIRST.
-    pub nulls_first: bool,
-}
-
-impl KeyColumn {
-    /// A column that a key sorts upwards, NULLs last.
-    pub fn ascending(column: ColumnId) -> KeyColumn {
-        KeyColumn {
-            column,
-            descending: false,
-            nulls_first: false,
-        }
-    }
-}
-
-impl IndexDef {
-    /// Whether the column is one of those that it sorts by.
-    pub fn has_column(&self, id: ColumnId) -> bool {
-        self.columns.iter().any(|column| column.column == id)
-    }
-    /// The columns that its entries are made of: those it sorts by, those it includes, and those whose terms it has.
-    pub fn held_columns(&self) -> impl Iterator<Item = ColumnId> {
-        let sorted = self.columns.iter().map(|column| column.column);
-        sorted
-            .chain(self.include.iter().copied())
-            .chain(self.term_sources().map(|source| source.column))
-    }
-    /// Whose terms it has, where it is inverted.
-    pub fn term_sources(&self) -> impl Iterator<Item = &TermSource> {
-        self.terms.iter().flat_map(|terms| &terms.sources)
-    }
-    /// Whether it is over columns that users declared, and of all rows: what a constraint may rest on.
-    pub fn is_plain(&self) -> bool {
-        self.expressions.is_empty()
-            && self.predicate.is_none()
-            && self.buckets.is_none()
-            && self.terms.is_none()
-    }
-    /// The columns that it brought: its bucket's, those of its expressions, of its condition and of its terms.
-    pub fn computed_columns(&self) -> impl Iterator<Item = ColumnId> {
-        let expressions = self.expressions.iter().chain(&self.predicate);
-        let buckets = self.buckets.iter().map(|buckets| buckets.column);
-        let terms = self.terms.iter().map(|terms| terms.column);
-        expressions
-            .map(|expression| expression.column)
-            .chain(buckets)
-            .chain(terms)
-    }
-    /// The columns that it is over as it was written: without those of its buckets and its condition, which come first, and if it is
-    /// inverted those whose terms it has.
-    pub fn shown_columns(&self) -> Cow<'_, [KeyColumn]> {
-        if let Some(terms) = &self.terms {
-            let sources = terms.sources.iter();
-            return sources
-                .map(|source| KeyColumn::ascending(source.column))
-                .collect();
-        }
-        let unseen = usize::from(self.buckets.is_some()) + usize::from(self.predicate.is_some());
-        Cow::Borrowed(self.columns.get(unseen..).unwrap_or_default())
-    }
-    /// Whether every write keeps its entries.
-    pub fn is_kept(&self) -> bool {
-        !self.invalid && (self.unique || self.built || self.building)
-    }
-    /// Whether every row has its entry, so that plans may read it.
-    pub fn is_complete(&self) -> bool {
-        self.is_kept() && !self.building && !self.inactive
-    }
-}
-
-impl ColumnDef {
-    /// A column that no statement names, nullable and without a default.
-    pub fn hidden(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
-        ColumnDef {
+impl TableDef {
+    /// A table of these columns and this key, and nothing else.
+    pub fn new(
+        (id, oid): (TableId, u32),
+        schema: impl Into<String>,
+        name: impl Into<String>,
+        columns: Vec<ColumnDef>,
+        primary_key: IndexDef,
+    ) -> TableDef {
+        TableDef {
             id,
-            name,
-            ty,
-            domain: None,
-            not_null: false,
-            unverified: None,
-            default: None,
-            missing: Value::Null,
-            hidden: true,
-            dynamic: false,
-            collation: None,
+            oid,
+            version: 0,
+            schema: schema.into(),
+            name: name.into(),
+            next_column_id: columns.iter().map(|column| column.id).max().unwrap_or(0) + 1,
+            columns,
+            primary_key,
+            indexes: Vec::new(),
+            next_index_id: 1,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            triggers: Vec::new(),
+            partitioning: None,
+            partition: None,
+            options: TableOptions::default(),
+            wildcards: Vec::new(),
+            stored_query: None,
+            rekeying: None,
+            beside_from: None,
             comment: None,
-        }
-    }
-    /// Whether no stored row is NULL in it.
-    pub fn is_never_null(&self) -> bool {
-        self.not_null && self.unverified.is_none()
-    }
-    /// The oid of the sequence that its values come from, and from nothing else ([`NO_SEQUENCE`]: it is not made yet).
-    pub fn sequence(&self) -> Option<u32> {
-        match self.default {
-            Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) => Some(oid),
-            _ => None,
-        }
-    }
-    /// Whether its values come from a sequence.
-    pub fn is_serial(&self) -> bool {
-        self.sequence().is_some()
-    }
-    /// Whether its default takes values of the sequence with this oid.
-    pub fn uses_sequence(&self, oid: u32) -> bool {
-        match &self.default {
-            Some(ColumnDefault::Expression { sequences, .. }) => sequences.contains(&oid),
-            _ => self.sequence() == Some(oid),
-        }
-    }
-    /// The sequences that its default takes values of.
-    pub fn sequences_used(&self) -> Vec<u32> {
-        match &self.default {
-            Some(ColumnDefault::Expression { sequences, .. }) => sequences.clone(),
-            _ => self.sequence().into_iter().collect(),
-        }
-    }
-    /// Gives it the sequence that its values come from.
-    pub fn set_sequence(&mut self, sequence: u32) {
-        if let Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) = &mut self.default
-        {
-            *oid = sequence;
-        }
-    }
-    /// How it is computed, if it is a generated column.
-    pub fn generation(&self) -> Option<&Generation> {
-        match &self.default {
-            Some(ColumnDefault::Generated(generation)) => Some(generation),
-            _ => None,
+            cache: TableCache::default(),
+            left_out: Arc::default(),
+            version_read: None,
+            read_after: None,
+            told: Arc::default(),
         }
     }
 }

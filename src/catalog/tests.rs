@@ -25,77 +25,32 @@ async fn begin(store: &Arc<dyn Store>) -> Transaction {
 }
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef {
-        collation: None,
-        id,
-        name: name.to_string(),
-        ty,
-        domain: None,
-        not_null: false,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
-    }
+    ColumnDef::new(id, name, ty)
 }
 
 fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> TableDef {
     TableDef {
-        id,
-        oid: FIRST_OID + id,
-        version: 0,
-        schema: schema.to_string(),
-        name: name.to_string(),
         next_column_id: columns.len() as u16 + 1,
-        primary_key: IndexDef {
-            id: 0,
-            oid: FIRST_OID + id + 1,
-            name: format!("{name}_pkey"),
-            columns: vec![KeyColumn {
-                column: 1,
-                descending: true,
-                nulls_first: true,
-            }],
-            include: Vec::new(),
-            unique: true,
-            nulls_not_distinct: false,
-            terms: None,
-            constraint: true,
-            deferral: None,
-            exclusion: None,
-            built: true,
-            building: false,
-            invalid: false,
-            inactive: false,
-            options: Default::default(),
-            comment: None,
-            classes: Default::default(),
-            constraint_comment: None,
-            expressions: Vec::new(),
-            buckets: None,
-            predicate: None,
-        },
-        columns,
-        indexes: Vec::new(),
-        next_index_id: 1,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
-        partitioning: None,
-        partition: None,
-        options: TableOptions::default(),
-        wildcards: Vec::new(),
-        stored_query: None,
-        rekeying: None,
-        comment: None,
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (id, FIRST_OID + id),
+            schema,
+            name,
+            columns,
+            IndexDef {
+                unique: true,
+                constraint: true,
+                ..IndexDef::new(
+                    0,
+                    FIRST_OID + id + 1,
+                    format!("{name}_pkey"),
+                    vec![KeyColumn {
+                        column: 1,
+                        descending: true,
+                        nulls_first: true,
+                    }],
+                )
+            },
+        )
     }
 }
 

@@ -255,28 +255,10 @@ fn is_bounded(table: &TableDef, index: &IndexDef, conditions: &[&Predicate], rul
 
 /// An index that is not there, over these columns.
 fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexDef {
-    IndexDef {
-        id: table.next_index_id,
-        oid: 0,
-        name: String::new(),
-        columns: columns.map(KeyColumn::ascending).collect(),
-        include: Vec::new(),
-        unique: false,
-        nulls_not_distinct: false,
-        terms: None,
-        constraint: false,
-        deferral: None,
-        exclusion: None,
-        built: true,
-        building: false,
-        invalid: false,
-        inactive: false,
-        options: Default::default(),
-        comment: None,
-        classes: Default::default(),
-        constraint_comment: None,
-        expressions: Vec::new(),
-        predicate: None,
-        buckets: None,
-    }
+    IndexDef::new(
+        table.next_index_id,
+        0,
+        "",
+        columns.map(KeyColumn::ascending).collect(),
+    )
 }

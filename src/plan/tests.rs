@@ -12,7 +12,7 @@ use super::compare::compare;
 use super::like::LikePattern;
 use super::*;
 use crate::Error;
-use crate::catalog::{ColumnDef, IndexDef, KeyColumn, TableCache, TableDef, TableOptions};
+use crate::catalog::{ColumnDef, IndexDef, KeyColumn, TableDef};
 use crate::codec::key;
 use crate::codec::keyspace::entry_prefix;
 use crate::types::{Numeric, NumericSize, SqlType, Value};
@@ -34,18 +34,8 @@ pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
 pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bool]) -> Arc<TableDef> {
     let next_column_id = columns.len() as u16 + 1;
     let columns = columns.iter().enumerate().map(|(at, (name, ty))| ColumnDef {
-        collation: None,
-        domain: None,
-        id: at as u16 + 1,
-        name: (*name).to_string(),
-        ty: ty.clone(),
         not_null: at < directions.len(),
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
+        ..ColumnDef::new(at as u16 + 1, *name, ty.clone())
     });
     let key = directions.iter().enumerate().map(|(at, descending)| KeyColumn {
         column: at as u16 + 1,
@@ -53,55 +43,19 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         nulls_first: *descending,
     });
     Arc::new(TableDef {
-        id: 7,
-        oid: 16_391,
         version: 1,
-        schema: "public".to_string(),
-        name: name.to_string(),
-        columns: columns.collect(),
         next_column_id,
-        next_index_id: 1,
-        primary_key: IndexDef {
-            id: 0,
-            oid: 16_392,
-            constraint: true,
-            deferral: None,
-            exclusion: None,
-            name: format!("{name}_pkey"),
-            columns: key.collect(),
-            include: Vec::new(),
-            unique: true,
-            nulls_not_distinct: false,
-            terms: None,
-            built: true,
-            building: false,
-            invalid: false,
-            inactive: false,
-            options: Default::default(),
-            comment: None,
-            classes: Default::default(),
-            constraint_comment: None,
-            expressions: Vec::new(),
-            buckets: None,
-            predicate: None,
-        },
-        indexes: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
-        partitioning: None,
-        partition: None,
-        options: TableOptions::default(),
-        wildcards: Vec::new(),
-        stored_query: None,
-        rekeying: None,
-        comment: None,
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (7, 16_391),
+            "public",
+            name,
+            columns.collect(),
+            IndexDef {
+                constraint: true,
+                unique: true,
+                ..IndexDef::new(0, 16_392, format!("{name}_pkey"), key.collect())
+            },
+        )
     })
 }
 

@@ -6,9 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch
 use arrow::datatypes::{Int32Type, Int64Type};
 
 use super::*;
-use crate::catalog::{
-    ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef, TableOptions, record_key,
-};
+use crate::catalog::{ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableDef, record_key};
 use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
 use crate::store::KeyRange;
@@ -19,20 +17,7 @@ use crate::txn::Transaction;
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef {
-        collation: None,
-        domain: None,
-        id,
-        name: name.to_string(),
-        ty,
-        not_null: false,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
-    }
+    ColumnDef::new(id, name, ty)
 }
 
 fn key_column(column: u16) -> KeyColumn {
@@ -46,60 +31,27 @@ fn key_column(column: u16) -> KeyColumn {
 /// `t (a int, b text, c bigint, PRIMARY KEY (b, a), UNIQUE (c))`.
 fn table() -> TableDef {
     let index = |id, name: &str, columns| IndexDef {
-        id,
-        oid: FIRST_OID + 10 + u32::from(id),
-        name: name.to_string(),
-        columns,
-        include: Vec::new(),
         unique: true,
-        nulls_not_distinct: false,
-        terms: None,
         constraint: true,
-        deferral: None,
-        exclusion: None,
         built: id == 0,
-        building: false,
-        invalid: false,
-        inactive: false,
-        options: Default::default(),
-        comment: None,
-        classes: Default::default(),
-        constraint_comment: None,
-        expressions: Vec::new(),
-        buckets: None,
-        predicate: None,
+        ..IndexDef::new(id, FIRST_OID + 10 + u32::from(id), name, columns)
     };
     TableDef {
-        id: 5,
-        oid: FIRST_OID + 5,
         version: 1,
-        schema: "public".to_string(),
-        name: "t".to_string(),
-        columns: vec![
-            column(1, "a", SqlType::Int4),
-            column(2, "b", SqlType::Text),
-            column(3, "c", SqlType::Int8),
-        ],
         next_column_id: 4,
-        primary_key: index(0, "t_pkey", vec![key_column(2), key_column(1)]),
         indexes: vec![index(1, "t_c_key", vec![key_column(3)])],
         next_index_id: 2,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
-        partitioning: None,
-        partition: None,
-        options: TableOptions::default(),
-        wildcards: Vec::new(),
-        stored_query: None,
-        rekeying: None,
-        comment: None,
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (5, FIRST_OID + 5),
+            "public",
+            "t",
+            vec![
+                column(1, "a", SqlType::Int4),
+                column(2, "b", SqlType::Text),
+                column(3, "c", SqlType::Int8),
+            ],
+            index(0, "t_pkey", vec![key_column(2), key_column(1)]),
+        )
     }
 }
 

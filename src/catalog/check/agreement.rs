@@ -469,32 +469,32 @@ fn compare_trash(records: &Records, faults: &mut Faults) {
         if records.next_id.is_some_and(|next| id >= next) {
             fault("its number has not been given out");
         }
-        if records.dropped.iter().any(|(table, _)| *table == id) {
-            fault("it is kept, and would be removed");
-        }
-        if trashed
-            .table(&records.types_of(*database))
-            .is_ok_and(|table| table.id != id)
-        {
+        let Ok(table) = trashed.table(&records.types_of(*database)) else {
+            continue;
+        };
+        if table.id != id {
             fault("its record is that of another table");
         }
+        if records.dropped.iter().any(|dropped| takes(*dropped, &table)) {
+            fault("it is kept, and would be removed");
+        }
     }
+}
+
+/// Whether a dropped range is the table's, or that of an index which it has: others were its before.
+fn takes((id, index): (TableId, IndexId), table: &TableDef) -> bool {
+    table.id == id && (index == IndexId::MAX || table.all_indexes().any(|known| known.id == index))
 }
 
 /// What is dropped is gone from the records.
 fn compare_dropped(records: &Records, faults: &mut Faults) {
     for &(table, index) in &records.dropped {
-        let standing = records.tables().find(|standing| standing.id == table);
-        let is_standing = standing.is_some_and(|standing| {
-            index == IndexId::MAX || standing.all_indexes().any(|known| known.id == index)
-        });
-        if is_standing {
-            let key = key_name(&Keyspace::Dropped { table, index });
-            let name = standing.map(|standing| table_name(standing));
+        let mut tables = records.tables();
+        if let Some(standing) = tables.find(|standing| takes((table, index), standing)) {
             faults.add(
                 FaultKind::Record,
-                name.as_deref(),
-                key,
+                Some(&table_name(standing)),
+                key_name(&Keyspace::Dropped { table, index }),
                 "it is still there, and would be removed",
             );
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, NO_SEQUENCE, SchemaDef, SequenceDef,
-    SequenceOwner, SequenceType, TableCache, TableOptions, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, Kept, KeyColumn, NO_SEQUENCE, SchemaDef,
+    SequenceDef, SequenceOwner, SequenceType, TrashedBy, TrashedTable, ViewDef,
 };
-use crate::catalog::{CatalogWriter, FIRST_DATABASE, record};
+use crate::catalog::{CatalogWriter, FIRST_DATABASE, reclaim, record, trash};
 use crate::codec::keyspace::{IndexId, Keyspace, SchemaKey, TableId};
 use crate::codec::large_object::LargeObjectRecord;
 use crate::codec::row::ColumnId;
@@ -16,7 +16,7 @@ use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Store, Write};
 use crate::txn::Transaction;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 
 fn public() -> SchemaKey<'static> {
     SchemaKey {
@@ -33,20 +33,7 @@ fn stamp(version: u64) -> record::Stamp {
 }
 
 fn column(id: u16, name: &str) -> ColumnDef {
-    ColumnDef {
-        collation: None,
-        id,
-        name: name.to_string(),
-        ty: SqlType::Int8,
-        domain: None,
-        not_null: false,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
-    }
+    ColumnDef::new(id, name, SqlType::Int8)
 }
 
 /// `public.t (a bigint PRIMARY KEY, b bigserial)`, relation 1, with index 2's number for its key.
@@ -56,59 +43,18 @@ pub(in crate::catalog) fn table() -> TableDef {
         ..column(2, "b")
     };
     TableDef {
-        id: 1,
-        oid: FIRST_OID + 1,
-        version: 0,
-        schema: "public".to_string(),
-        name: "t".to_string(),
-        columns: vec![column(1, "a"), serial],
         next_column_id: 3,
-        primary_key: IndexDef {
-            id: 0,
-            oid: FIRST_OID + 2,
-            name: "t_pkey".to_string(),
-            columns: vec![KeyColumn {
-                column: 1,
-                descending: false,
-                nulls_first: false,
-            }],
-            include: Vec::new(),
-            unique: true,
-            nulls_not_distinct: false,
-            terms: None,
-            constraint: true,
-            deferral: None,
-            exclusion: None,
-            built: true,
-            building: false,
-            invalid: false,
-            inactive: false,
-            options: Default::default(),
-            comment: None,
-            classes: Default::default(),
-            constraint_comment: None,
-            expressions: Vec::new(),
-            buckets: None,
-            predicate: None,
-        },
-        indexes: Vec::new(),
-        next_index_id: 1,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
-        partitioning: None,
-        partition: None,
-        options: TableOptions::default(),
-        wildcards: Vec::new(),
-        stored_query: None,
-        rekeying: None,
-        comment: None,
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (1, FIRST_OID + 1),
+            "public",
+            "t",
+            vec![column(1, "a"), serial],
+            IndexDef {
+                unique: true,
+                constraint: true,
+                ..IndexDef::new(0, FIRST_OID + 2, "t_pkey", vec![KeyColumn::ascending(1)])
+            },
+        )
     }
 }
 
@@ -468,4 +414,36 @@ async fn tables_that_contradict_themselves_are_named() {
         ),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn of_a_table_in_the_trash_only_what_it_has_must_not_be_dropped() {
+    let gone = TableDef {
+        id: 4,
+        oid: FIRST_OID + 9,
+        name: "gone".to_string(),
+        columns: vec![column(1, "a")],
+        ..table()
+    };
+    let kept = Kept {
+        at: 0,
+        until: i64::MAX,
+    };
+    let trashed = TrashedTable::new(&gone, TrashedBy::Drop, kept, None, Vec::new()).unwrap();
+    let found = async |index: IndexId| {
+        let dropped = Keyspace::Dropped { table: 4, index };
+        faults_after(vec![
+            put(
+                Keyspace::Trash { id: 4 },
+                trash::encode(&trashed, stamp(1)).unwrap(),
+            ),
+            put(dropped, reclaim::encode_dropped(4, index)),
+        ])
+        .await
+    };
+    assert_eq!(found(7).await, Vec::<String>::new());
+    for index in [0, IndexId::MAX] {
+        let found = found(index).await;
+        assert!(found[0].contains("it is kept, and would be removed"), "{found:?}");
+    }
 }

@@ -10,10 +10,10 @@ use super::column::{self, NewColumn};
 use super::index::{self, Completion, NewIndex};
 use super::index_expression;
 use super::keys_lock::{self, Keys};
-use super::plain_column::check_no_system_column;
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
 use super::settled_constraints::Settled;
+use super::system_columns::check_no_system_column;
 use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{

@@ -8,7 +8,7 @@ use super::check::NewCheck;
 use super::default;
 use super::foreign_key::NewForeignKey;
 use super::key::{NewUnique, check_primary_characteristics, read_unique};
-use super::plain_column::check_no_system_column;
+use super::system_columns::check_no_system_column;
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
@@ -18,7 +18,7 @@ use crate::query;
 use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// A column as written, with the constraints that stand in its definition.
@@ -66,20 +66,12 @@ pub(super) async fn read(
         }
     };
     let def = ColumnDef {
-        collation: None,
-        id: 0,
-        name,
-        ty,
         domain,
         not_null: serial.is_some(),
-        unverified: None,
         default: serial
             .as_ref()
             .map(|_| ColumnDefault::Sequence { oid: NO_SEQUENCE }),
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
+        ..ColumnDef::new(0, name, ty)
     };
     let mut new = NewColumn {
         def,

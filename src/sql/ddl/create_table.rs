@@ -13,7 +13,7 @@ use super::key::{self, NewUnique};
 use super::like::{self, LikeIndex, Likeness};
 use super::new_relation::{NewRelation, make_schema};
 use super::partition_of::{self, PartitionOf};
-use super::plain_column::row_id_column;
+use super::system_columns::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{
     advice, exclusion, expiry, generation, options, partition_key, partition_triggers, region, sequence,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::catalog::{
     CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, MadeName, OnCommit, Partitioning,
-    StoredQuery, TableCache, TableDef, TableOptions, Versions,
+    StoredQuery, TableDef, TableOptions, Versions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -510,30 +510,19 @@ pub(super) async fn create_described(
     let mut table = TableDef {
         partitioning: description.partitioning,
         partition,
-        id,
-        oid: FIRST_OID + id,
-        version: 0,
-        schema,
-        name,
-        columns: description.columns,
         next_column_id,
-        primary_key,
         next_index_id: indexes.len() as IndexId + 1,
         indexes,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
         options: description.options,
         wildcards: description.wildcards,
         stored_query: description.stored_query,
-        rekeying: None,
-        comment: None,
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (id, FIRST_OID + id),
+            schema,
+            name,
+            description.columns,
+            primary_key,
+        )
     };
     for index in description.computed_indexes {
         let oid = numbers.take_oid().await?;

@@ -7,7 +7,6 @@ use sqlparser::ast::{self, CreateTable, DataType, Query, SelectInto};
 use super::advice;
 use super::create_table::{Description, FIRST_COLUMN_ID, create_described, new_table, table_options};
 use super::new_relation::NewRelation;
-use super::plain_column::plain_column;
 use super::wildcard;
 use crate::catalog::{ColumnDef, StoredQuery, TableOptions};
 use crate::codec::row::ColumnId;
@@ -139,7 +138,7 @@ pub(super) async fn create_filled(
         if columns.iter().any(|column| column.name == name) {
             return Err(Error::DuplicateColumn { name });
         }
-        columns.push(plain_column(
+        columns.push(ColumnDef::new(
             FIRST_COLUMN_ID + at as ColumnId,
             name,
             stored_type(&output.ty)?,

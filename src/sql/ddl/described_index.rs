@@ -43,28 +43,14 @@ impl DescribedIndex {
     /// With the id and the name that it gets.
     pub(super) fn into_def(self, (id, oid): (IndexId, u32), name: String) -> IndexDef {
         IndexDef {
-            id,
-            oid,
-            name,
-            columns: self.columns,
             include: self.include,
             unique: self.unique,
             nulls_not_distinct: self.nulls_not_distinct,
             constraint: self.constraint,
             deferral: self.deferral,
-            exclusion: None,
-            built: true,
-            building: false,
-            invalid: false,
-            inactive: false,
             options: self.options,
             comment: self.comment,
-            classes: Default::default(),
-            constraint_comment: None,
-            expressions: Vec::new(),
-            buckets: None,
-            terms: None,
-            predicate: None,
+            ..IndexDef::new(id, oid, name, self.columns)
         }
     }
 

@@ -121,12 +121,11 @@ fn arguments(call: &ast::Function) -> Vec<&Expr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::ddl::plain_column::plain_column;
     use crate::sql::dml::parse_expression;
     use crate::types::SqlType;
 
     fn values(sql: &str) -> Option<(i64, i64)> {
-        let column = |name: &str, ty: SqlType| plain_column(1, name.to_string(), ty);
+        let column = |name: &str, ty: SqlType| ColumnDef::new(1, name, ty);
         let columns = [column("ts", SqlType::Int8), column("v", SqlType::Text)];
         few_values(&parse_expression(sql).unwrap(), &columns)
     }

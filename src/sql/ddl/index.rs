@@ -152,10 +152,6 @@ async fn build_within(ctx: &StatementContext, table: TableDef, index: &IndexDef)
 /// Gives a table an index; answers it. `building`: its entries are to be written later.
 pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: bool) -> IndexDef {
     let index = IndexDef {
-        id: table.next_index_id,
-        oid,
-        name: new.name.clone(),
-        columns: new.columns.clone(),
         include: new.include.clone(),
         expressions: new.expressions.clone(),
         predicate: new.predicate.clone(),
@@ -168,12 +164,9 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         exclusion: new.exclusion.clone(),
         built: !building,
         building,
-        invalid: false,
-        inactive: false,
         options: new.options.clone(),
-        comment: None,
         classes: new.classes.clone(),
-        constraint_comment: None,
+        ..IndexDef::new(table.next_index_id, oid, new.name.clone(), new.columns.clone())
     };
     table.next_index_id += 1;
     table.indexes.push(index.clone());

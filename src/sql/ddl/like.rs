@@ -104,18 +104,8 @@ fn of_view(ctx: &StatementContext, view: &ViewDef, like: &Like) -> Likeness {
     let comment = |name: &str| view.column_comments.get(name).cloned();
     let column = |(name, ty): &(String, String)| {
         let def = ColumnDef {
-            collation: None,
-            id: 0,
-            name: name.clone(),
-            ty: type_by_format(&ctx.catalog.types, ty),
-            domain: None,
-            not_null: false,
-            unverified: None,
-            default: None,
-            missing: Value::Null,
-            hidden: false,
-            dynamic: false,
             comment: comment(name).filter(|_| has(like, "comments")),
+            ..ColumnDef::new(0, name.clone(), type_by_format(&ctx.catalog.types, ty))
         };
         LikeColumn {
             def,

@@ -1,6 +1,6 @@
 //! Another primary key of a table that is there, or none.
 
-use super::plain_column::row_id_column;
+use super::system_columns::row_id_column;
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 

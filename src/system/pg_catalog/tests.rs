@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{CatalogContext, definition};
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableCache, TableDef, TableOptions,
-    ViewDef,
+    Catalog, ColumnDef, ColumnDefault, IndexDef, KeyColumn, Relation, TableDef, TableOptions, ViewDef,
 };
 use crate::store::{StoreKind, StoreOptions, open_store};
 use crate::system::catalog_version::definitions;
@@ -17,18 +16,8 @@ use crate::types::{NumericSize, SqlType, Value};
 
 fn column(id: u16, name: &str, ty: SqlType, not_null: bool) -> ColumnDef {
     ColumnDef {
-        collation: None,
-        domain: None,
-        id,
-        name: name.to_string(),
-        ty,
         not_null,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
+        ..ColumnDef::new(id, name, ty)
     }
 }
 
@@ -64,39 +53,14 @@ fn catalog() -> Catalog {
         nulls_first: descending,
     };
     let index = |id, oid, name: &str, columns, unique| IndexDef {
-        id,
-        oid,
-        name: name.to_string(),
-        columns,
-        include: Vec::new(),
         unique,
-        nulls_not_distinct: false,
-        terms: None,
         constraint: id == 0,
-        deferral: None,
-        exclusion: None,
-        built: true,
-        building: false,
-        invalid: false,
-        inactive: false,
-        options: Default::default(),
-        comment: None,
-        classes: Default::default(),
-        constraint_comment: None,
-        expressions: Vec::new(),
-        buckets: None,
-        predicate: None,
+        ..IndexDef::new(id, oid, name, columns)
     };
     let table = TableDef {
-        id: 1,
-        oid: 16385,
         version: 1,
-        schema: "public".to_string(),
-        name: "sensor".to_string(),
-        columns,
         next_column_id: 7,
         next_index_id: 2,
-        primary_key: index(0, 16386, "sensor_pkey", vec![key(1, false), key(2, true)], true),
         indexes: vec![index(
             1,
             16387,
@@ -104,25 +68,18 @@ fn catalog() -> Catalog {
             vec![key(5, false), key(4, true)],
             false,
         )],
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
-        partitioning: None,
-        partition: None,
         options: TableOptions {
             dynamic_columns: true,
             ..TableOptions::default()
         },
-        wildcards: Vec::new(),
-        stored_query: None,
-        rekeying: None,
         comment: Some("readings".to_string()),
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (1, 16385),
+            "public",
+            "sensor",
+            columns,
+            index(0, 16386, "sensor_pkey", vec![key(1, false), key(2, true)], true),
+        )
     };
     let mut catalog = Catalog::empty();
     catalog.insert_relation(Relation::Table(Arc::new(table)));

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 
 use super::*;
-use crate::catalog::{
-    Catalog, CatalogWriter, ColumnDef, FIRST_OID, IndexDef, KeyColumn, TableCache, TableOptions,
-};
+use crate::catalog::{Catalog, CatalogWriter, ColumnDef, FIRST_OID, IndexDef, KeyColumn};
 use crate::codec::keyspace::{IndexId, Keyspace, entry_prefix};
 use crate::store::KeyRange;
 use crate::store::StoreOptions;
@@ -17,94 +15,51 @@ use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Page, ScanRequest, Write};
 use crate::table::{Limits, insert_rows};
 use crate::txn::Transaction;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 
 const ROWS: i32 = 10;
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef {
-        collation: None,
-        domain: None,
-        id,
-        name: name.to_string(),
-        ty,
-        not_null: false,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
-    }
+    ColumnDef::new(id, name, ty)
 }
 
 fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
     IndexDef {
-        id,
-        oid: FIRST_OID + 2 + u32::from(id),
-        name: name.to_string(),
-        columns: vec![KeyColumn {
-            column,
-            descending: id == 2,
-            nulls_first: false,
-        }],
-        include: Vec::new(),
         unique,
-        nulls_not_distinct: false,
-        terms: None,
-        constraint: false,
-        deferral: None,
-        exclusion: None,
         built: !unique || id == 0,
-        building: false,
-        invalid: false,
-        inactive: false,
-        options: Default::default(),
-        comment: None,
-        classes: Default::default(),
-        constraint_comment: None,
-        expressions: Vec::new(),
-        buckets: None,
-        predicate: None,
+        ..IndexDef::new(
+            id,
+            FIRST_OID + 2 + u32::from(id),
+            name,
+            vec![KeyColumn {
+                column,
+                descending: id == 2,
+                nulls_first: false,
+            }],
+        )
     }
 }
 
 /// `public.t (k int PRIMARY KEY, u text UNIQUE, s text NOT NULL)` with an index on `s DESC` that plans may read.
 fn table() -> TableDef {
     TableDef {
-        id: 1,
-        oid: FIRST_OID + 1,
-        version: 0,
-        schema: "public".to_string(),
-        name: "t".to_string(),
-        columns: vec![
-            column(1, "k", SqlType::Int4),
-            column(2, "u", SqlType::Text),
-            ColumnDef {
-                not_null: true,
-                ..column(3, "s", SqlType::Text)
-            },
-        ],
         next_column_id: 4,
-        primary_key: index(0, "t_pkey", 1, true),
         indexes: vec![index(1, "t_u", 2, true), index(2, "t_s", 3, false)],
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        triggers: Vec::new(),
-        partitioning: None,
-        partition: None,
         next_index_id: 3,
-        options: TableOptions::default(),
-        wildcards: Vec::new(),
-        stored_query: None,
-        rekeying: None,
-        comment: None,
-        cache: TableCache::default(),
-        left_out: std::sync::Arc::default(),
-        version_read: None,
-        beside_from: None,
-        read_after: None,
-        told: std::sync::Arc::default(),
+        ..TableDef::new(
+            (1, FIRST_OID + 1),
+            "public",
+            "t",
+            vec![
+                column(1, "k", SqlType::Int4),
+                column(2, "u", SqlType::Text),
+                ColumnDef {
+                    not_null: true,
+                    ..column(3, "s", SqlType::Text)
+                },
+            ],
+            index(0, "t_pkey", 1, true),
+        )
     }
 }
 
