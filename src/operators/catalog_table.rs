@@ -56,6 +56,10 @@ impl TableSource for CatalogTable {
         Arc::clone(&self.schema)
     }
 
+    fn has_no_rows(&self) -> bool {
+        pg_catalog::has_no_rows(self.relation)
+    }
+
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Vec<FilterPushDown> {
         let leads = |filter: &&Expr| match self.known(filter) {
             Some(_) => FilterPushDown::Inexact,

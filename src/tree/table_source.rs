@@ -17,6 +17,11 @@ pub trait TableSource: Any + Debug + Send + Sync {
         true
     }
 
+    /// Whether it has no rows, in whatever run.
+    fn has_no_rows(&self) -> bool {
+        false
+    }
+
     /// What becomes of each of these conditions when the relation is asked it. The relation is asked none that it does not support.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Vec<FilterPushDown> {
         vec![FilterPushDown::Unsupported; filters.len()]

@@ -16,10 +16,12 @@ pub(super) fn empty_relations(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_up(|node| {
         let schema = Arc::clone(node.schema());
         match node {
+            Plan::TableScan(scan) if scan.source.has_no_rows() => Ok(Transformed::yes(nothing(schema))),
             Plan::Filter(filter) => Ok(of_filter(filter)),
             Plan::Projection(_)
             | Plan::Window(_)
             | Plan::Sort(_)
+            | Plan::DependentJoin(_)
             | Plan::SubqueryAlias(_)
             | Plan::Limit(_)
                 if node.inputs().into_iter().all(is_empty) =>

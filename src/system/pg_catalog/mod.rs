@@ -77,6 +77,11 @@ pub(crate) use routine_rows::PLPGSQL_OID;
 /// The hidden column that says which relation a row is of, behind all others; not among the columns of `*`.
 pub const TABLE_OID: &str = "tableoid";
 
+/// Whether a relation has no rows, whatever the database: there are no such objects (policies, publications …).
+pub(crate) fn has_no_rows(relation: &Definition) -> bool {
+    relations::has_no_rows(relation) && !large_object_rows::tells_large_objects(relation)
+}
+
 /// One statement's view of the system catalogs: made once a statement, shared by its relations and functions.
 #[derive(Debug)]
 pub struct CatalogContext {

@@ -147,11 +147,20 @@ pub(super) fn counted_column(relation: &Definition) -> Option<usize> {
     counted.map(|(_, column)| relation.position(column))
 }
 
+/// Whether nothing fills a relation of pg_catalog, and no database has rows of it.
+pub(super) fn has_no_rows(relation: &Definition) -> bool {
+    relation.schema == "pg_catalog" && filled(relation).is_none() && relation.static_rows().num_rows() == 0
+}
+
+fn filled(relation: &Definition) -> Option<&'static Filled> {
+    let mut all = RELATIONS.iter().chain(STATEMENT_RELATIONS);
+    all.find(|(name, _, _)| *name == relation.name)
+}
+
 /// Rows of a relation of pg_catalog: those of every database, then ours.
 pub(super) fn batches(source: &Source<'_>, relation: &Definition) -> Vec<RecordBatch> {
     let mut batches = vec![relation.static_rows().clone()];
-    let mut filled = RELATIONS.iter().chain(STATEMENT_RELATIONS);
-    if let Some((_, constants, fill)) = filled.find(|(name, _, _)| *name == relation.name) {
+    if let Some((_, constants, fill)) = filled(relation) {
         let mut rows = RelationRows::new(relation.schema, relation.name, constants);
         fill(source, &mut rows);
         batches.push(rows.finish());
