@@ -9,10 +9,10 @@ use sqlparser::ast;
 pub(super) use super::bound::Bound;
 use super::bound::is_stored;
 pub(crate) use super::clause::Clause;
-use super::grouped_subqueries::GroupedSubqueries;
 use super::literal_pins::LiteralPins;
 use super::lock_scope::LockScope;
 use super::moment::Past;
+use super::repeated_subqueries::RepeatedSubqueries;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
@@ -94,8 +94,8 @@ pub(super) struct Binder<'c> {
     pub(super) search_path: Vec<String>,
     /// The types of GROUP BY's expressions whose equal values may differ; not every expression says its own.
     pub(super) group_types: Vec<(Expr, SqlType)>,
-    /// The subqueries of the GROUP BY of the SELECT at hand.
-    pub(super) grouped_subqueries: GroupedSubqueries,
+    /// The subqueries that the SELECT at hand may write in several places.
+    pub(super) repeated_subqueries: RepeatedSubqueries,
     /// Nesting of expressions, queries and views.
     pub(super) depth: usize,
     /// The first error that binding met and where in the statement it stands.
@@ -140,7 +140,7 @@ impl<'c> Binder<'c> {
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),
             group_types: Vec::new(),
-            grouped_subqueries: GroupedSubqueries::default(),
+            repeated_subqueries: RepeatedSubqueries::default(),
             depth: 0,
             fault: None,
             unread: None,

@@ -23,15 +23,7 @@ const LEVELS_MAX: usize = 4;
 
 /// Whether a subquery stands anywhere in the expression.
 pub(super) fn has_subquery(expr: &Expr) -> bool {
-    let mut found = false;
-    let walked = expr.apply(|expr| {
-        if marker(expr).is_some() {
-            found = true;
-            return Ok(TreeNodeRecursion::Stop);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    walked.is_ok() && found
+    expr.has(Expr::is_subquery)
 }
 
 /// A condition that only TRUE passes without the constants of an OR that are not true: `false IS TRUE OR EXISTS (…)`, as tools write

@@ -22,7 +22,7 @@ impl Binder<'_> {
     /// Binds any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         check_left()?;
-        if let Some(known) = self.grouped_subqueries.get(expr) {
+        if let Some(known) = self.repeated_subqueries.get(expr) {
             return Ok(known);
         }
         let bound = self.one_level_deeper(|binder| binder.expression_here(expr, place));
@@ -30,7 +30,7 @@ impl Binder<'_> {
             Clause::Where | Clause::JoinOn => bound.map(|bound| as_indexed(bound, place.scope)),
             _ => bound,
         };
-        self.grouped_subqueries.note(expr, &bound);
+        self.repeated_subqueries.note(expr, &bound);
         self.note_expression(bound, expr)
     }
 

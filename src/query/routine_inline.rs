@@ -170,11 +170,14 @@ impl Binder<'_> {
         let path = std::mem::replace(&mut self.search_path, path);
         let common_tables = std::mem::take(&mut self.common_tables);
         let variables = self.variables.take();
+        // The same words mean another thing there.
+        let repeated = std::mem::take(&mut self.repeated_subqueries);
         self.views += 1;
         self.inlined.push(routine.oid);
         let bound = self.one_level_deeper(bind);
         self.inlined.pop();
         self.views -= 1;
+        self.repeated_subqueries = repeated;
         self.variables = variables;
         self.common_tables = common_tables;
         self.search_path = path;

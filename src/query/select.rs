@@ -5,12 +5,12 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
-use super::grouped_subqueries::GroupedSubqueries;
 use super::grouping::{Grouped, ungrouped, windows_of};
 use super::indexed_expressions::as_indexed;
 use super::lock_scope::{ItemLock, LockedTable};
 use super::operator::binary;
 use super::outer_aggregate::has_aggregate;
+use super::repeated_subqueries::RepeatedSubqueries;
 use super::row_subquery::only_true;
 use super::same_rows::refuse_unsortable;
 use super::scope::{Outer, Scope, ScopeColumn};
@@ -71,7 +71,7 @@ impl Binder<'_> {
             let condition = self.choosing(|binder| binder.where_condition(written, place(Clause::Where)))?;
             plan = self.filter(plan, condition)?;
         }
-        self.grouped_subqueries = GroupedSubqueries::of(&select.group_by);
+        self.repeated_subqueries = RepeatedSubqueries::of(select, order_by);
         let mut items = self.items(&select.projection, place(Clause::Select))?;
         let visible = items.len();
         let groups = self.choosing(|binder| binder.group_by(select, &items, place(Clause::GroupBy)))?;
@@ -84,7 +84,7 @@ impl Binder<'_> {
         let mut distinct_on =
             self.choosing(|binder| binder.distinct_on(select, &mut items, place(Clause::Select)))?;
         self.check_windows(place(Clause::Window))?;
-        self.grouped_subqueries = GroupedSubqueries::default();
+        self.repeated_subqueries = RepeatedSubqueries::default();
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         check_order_of_distinct(distinct && items.len() > visible)?;
         let locked = with_outputs(locked, &mut items);

@@ -34,9 +34,9 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<(BoundQuery, Subquery)> {
         let outer = Outer::new(place.scope, place.outer, Some(place.clause));
-        let around = std::mem::take(&mut self.grouped_subqueries);
+        let around = std::mem::take(&mut self.repeated_subqueries);
         let bound = self.query(query, Some(&outer));
-        self.grouped_subqueries = around;
+        self.repeated_subqueries = around;
         let bound = bound?;
         let marker = Subquery {
             subquery: Arc::new(bound.plan.clone()),

@@ -28,10 +28,7 @@ impl Plan {
     where
         F: FnMut(Plan) -> Result<Transformed<Plan>>,
     {
-        let has_any = self
-            .expressions()
-            .iter()
-            .any(|expr| expr.has(|expr| subquery_of(expr).is_some()));
+        let has_any = self.expressions().iter().any(|expr| expr.has(Expr::is_subquery));
         if !has_any {
             return Ok(Transformed::no(self));
         }
@@ -88,6 +85,11 @@ impl Plan {
 }
 
 impl Expr {
+    /// Whether it is a subquery, what it is made of aside.
+    pub fn is_subquery(&self) -> bool {
+        subquery_of(self).is_some()
+    }
+
     /// Whether it, or a subquery in it, reads such a column of the rows that it is computed of.
     pub fn asks_for_column(&self, is_it: &dyn Fn(&Column) -> bool) -> bool {
         self.has(|part| match part {
