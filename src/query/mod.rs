@@ -109,6 +109,7 @@ mod set_returning;
 mod set_rows;
 mod string_agg;
 mod subquery;
+mod subquery_operands;
 mod system_column;
 mod table_function;
 mod table_sample;

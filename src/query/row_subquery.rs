@@ -16,6 +16,7 @@ use arrow::datatypes::{DataType, Field};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
+use super::decorrelation::sub_plan_of;
 use super::expression::comparison_named;
 use super::operator::{binary, no_operator};
 use super::scope::Scope;
@@ -81,9 +82,12 @@ impl Binder<'_> {
         let used = RefCell::new(Vec::new());
         let mut pairs = Vec::with_capacity(operands.len());
         for (operand, column) in operands.into_iter().zip(&bound.columns) {
-            let outer = Bound {
-                expr: to_outer(operand.expr.clone(), (place.scope, &used))?,
-                ..operand
+            let outer = match is_computed_outside(&operand.expr) {
+                true => self.captured_operand(operand, &mut marker),
+                false => Bound {
+                    expr: to_outer(operand.expr.clone(), (place.scope, &used))?,
+                    ..operand
+                },
             };
             let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
             pairs.push((outer, inner));
@@ -100,6 +104,15 @@ impl Binder<'_> {
             }
         }
         some_row(&mut marker, test, all)
+    }
+
+    /// The operand as the subquery names it, which asks for it under a name that no other operand has.
+    fn captured_operand(&mut self, operand: Bound, marker: &mut Subquery) -> Bound {
+        let name = Column::new_unqualified(self.unique_name("?operand"));
+        let field = Arc::new(Field::new(&name.name, operand.ty.arrow_type(), true));
+        let capture = named_capture((name.clone(), operand.expr));
+        marker.outer_ref_columns.push(capture);
+        Bound::new(Expr::OuterReferenceColumn(field, name), operand.ty)
     }
 
     /// Why rows do not compare by this operator.
@@ -225,6 +238,15 @@ fn may_be_null(open: &Exists, schema: &RowSchema) -> bool {
         })
     });
     may_be.unwrap_or(true)
+}
+
+/// Whether an operand is computed of the rows around, not in the subquery: it calls what is asked once a row, or what has no place there.
+fn is_computed_outside(operand: &Expr) -> bool {
+    let is_outside = |expr: &Expr| match expr {
+        Expr::AggregateFunction(_) | Expr::WindowFunction(_) => true,
+        expr => sub_plan_of(expr).is_some(),
+    };
+    operand.is_volatile() || operand.has(is_outside)
 }
 
 /// A captured column as a marker holds it.

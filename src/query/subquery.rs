@@ -351,7 +351,7 @@ impl Binder<'_> {
         if !exprs.iter().any(has_subquery) {
             return Ok((plan, exprs));
         }
-        let (plan, exprs) = self.place_operand_subqueries(plan, exprs)?;
+        let (plan, exprs) = self.place_operands(plan, exprs)?;
         let mut sub_plans = Vec::new();
         let mut lowered = Vec::with_capacity(exprs.len());
         for expr in exprs {
@@ -420,42 +420,6 @@ impl Binder<'_> {
             Ok::<_, Error>(Box::new(result))
         });
         Ok(Expr::Case(Case::new(None, lowered, otherwise.transpose()?)))
-    }
-
-    /// Lowers the subqueries in what is looked up IN another one: their values come from a join below that one's.
-    fn place_operand_subqueries(&mut self, plan: Plan, exprs: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
-        let mut operands: Vec<Expr> = Vec::new();
-        for expr in &exprs {
-            let walked = expr.apply(|expr| {
-                if let Expr::InSubquery(test) = expr
-                    && has_subquery(&test.expr)
-                    && !operands.contains(&test.expr)
-                {
-                    operands.push(test.expr.as_ref().clone());
-                    return Ok(TreeNodeRecursion::Jump);
-                }
-                Ok(TreeNodeRecursion::Continue)
-            });
-            walked?;
-        }
-        if operands.is_empty() {
-            return Ok((plan, exprs));
-        }
-        let (plan, lowered) = self.place_subqueries(plan, operands.clone(), false)?;
-        let exprs = exprs.into_iter().map(|expr| {
-            let replaced = expr.transform_down(|expr| match expr {
-                Expr::InSubquery(mut test) => {
-                    let known = operands.iter().position(|operand| *operand == *test.expr);
-                    if let Some(at) = known {
-                        *test.expr = lowered[at].clone();
-                    }
-                    Ok(Transformed::yes(Expr::InSubquery(test)))
-                }
-                other => Ok(Transformed::no(other)),
-            });
-            replaced.map(|replaced| replaced.data)
-        });
-        Ok((plan, exprs.collect::<Result<_>>()?))
     }
 }
 

@@ -100,6 +100,33 @@ impl Expr {
             }),
         })
     }
+
+    /// With other things captured by the subqueries in it.
+    pub fn map_captured(self, mut change: impl FnMut(Expr) -> Result<Expr>) -> Result<Expr> {
+        let mut changed = |subquery: Subquery| -> Result<Subquery> {
+            let captured = subquery.outer_ref_columns.into_iter().map(&mut change);
+            Ok(Subquery {
+                outer_ref_columns: captured.collect::<Result<_>>()?,
+                ..subquery
+            })
+        };
+        let mapped = self.transform_down(|expr| {
+            Ok(match expr {
+                Expr::ScalarSubquery(subquery) => Transformed::yes(Expr::ScalarSubquery(changed(subquery)?)),
+                Expr::Exists(exists) => {
+                    let subquery = changed(exists.subquery)?;
+                    Transformed::yes(Expr::Exists(Exists::new(subquery, exists.negated)))
+                }
+                Expr::InSubquery(test) => {
+                    let subquery = changed(test.subquery)?;
+                    let test = InSubquery::new(test.expr, subquery, test.negated);
+                    Transformed::yes(Expr::InSubquery(test))
+                }
+                other => Transformed::no(other),
+            })
+        });
+        mapped.map(|mapped| mapped.data)
+    }
 }
 
 fn subquery_of(expr: &Expr) -> Option<&Subquery> {
