@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, fault};
-use super::outer_aggregate::aggregates_of;
+use super::calls::Calls;
 use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
@@ -34,21 +34,6 @@ pub(super) enum Grouped {
     Distinct,
 }
 
-/// Every window call in the expressions, each once.
-pub(super) fn windows_of(exprs: &[Expr]) -> Vec<Expr> {
-    let mut found: Vec<Expr> = Vec::new();
-    for expr in exprs {
-        // Walking an expression that was built by us does not fail.
-        let _ = expr.apply(|expr| {
-            if matches!(expr, Expr::WindowFunction(_)) && !found.contains(expr) {
-                found.push(expr.clone());
-            }
-            Ok(TreeNodeRecursion::Continue)
-        });
-    }
-    found
-}
-
 /// The sets, of the keys as they are computed.
 fn grouping_sets(sets: &[Vec<Expr>], keys: &[Expr], computed: &[Expr]) -> Expr {
     let computed_set = |set: &Vec<Expr>| -> Vec<Expr> {
@@ -71,8 +56,9 @@ impl Binder<'_> {
     ) -> Result<(Plan, Vec<Expr>)> {
         let mut sets = expand(groups)?;
         let mut keys = each_once(&sets);
-        let mut aggregates = aggregates_of(&exprs);
-        refuse_other_grouping(&aggregates, &keys)?;
+        let mut calls = Calls::among(&exprs, |expr| matches!(expr, Expr::AggregateFunction(_)));
+        let aggregates = &mut calls.exprs;
+        refuse_other_grouping(aggregates, &keys)?;
         if sets.len() <= 1 {
             sets = vec![keys.clone()];
         }
@@ -93,6 +79,7 @@ impl Binder<'_> {
         let (plan, inputs) = self.place_subqueries(plan, inputs, false)?;
         let (plan, inputs) = self.unnest(plan, inputs)?;
         let (plan, inputs) = self.in_input_order(plan, inputs)?;
+        let (plan, inputs) = self.place_volatile_inputs(plan, inputs)?;
         let mut inputs = self.distinctly_named(inputs);
         let mut aggregates_lowered = inputs.split_off(keys.len());
         let (plan, keys_lowered) = match sets.len() {
@@ -129,7 +116,7 @@ impl Binder<'_> {
         let mapping = Mapping {
             keys: &keys,
             key_columns,
-            aggregates: &aggregates,
+            calls,
             aggregate_columns,
             scope,
         };
@@ -362,7 +349,7 @@ fn dependents(sets: &[Vec<Expr>], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
 struct Mapping<'a> {
     keys: &'a [Expr],
     key_columns: Vec<Expr>,
-    aggregates: &'a [Expr],
+    calls: Calls,
     aggregate_columns: Vec<Expr>,
     scope: &'a Scope,
 }
@@ -379,7 +366,7 @@ impl Mapping<'_> {
                 ));
             }
             match expr {
-                Expr::AggregateFunction(_) => match self.aggregates.iter().position(|call| *call == expr) {
+                Expr::AggregateFunction(_) => match self.calls.place(&expr) {
                     Some(at) => Ok(Transformed::new(
                         self.aggregate_columns[at].clone(),
                         true,

@@ -1,5 +1,7 @@
 //! LIMIT, OFFSET and FETCH: counts that are known before the query runs, or only as it does.
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault};
@@ -9,7 +11,9 @@ use super::set_returning::{all_columns, is_row_number};
 use crate::error::StatementFault;
 use crate::functions::Volatility;
 use crate::functions::{self, LimitClause};
-use crate::tree::{self, Cast, Column, Expr, OrderKey, Plan, Ranking, ScalarValue, WindowFrame, lit};
+use crate::tree::{
+    self, Cast, Column, Expr, OrderKey, Plan, Ranking, ScalarValue, Subquery, WindowFrame, lit,
+};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -208,8 +212,19 @@ impl Binder<'_> {
                 functions::row_count(number, clause)?;
                 Ok(Some(constant.expr))
             }
+            _ if constant.expr.is_volatile() => self.asked_once(constant.expr).map(Some),
             _ => Ok(Some(constant.expr)),
         }
+    }
+
+    /// A count that is another each time, as one that is asked before the rows are counted.
+    fn asked_once(&mut self, count: Expr) -> Result<Expr> {
+        let name = self.unique_name("?count");
+        let asked = Plan::one_row().project(vec![count.alias(name)])?;
+        Ok(Expr::ScalarSubquery(Subquery {
+            subquery: Arc::new(asked),
+            outer_ref_columns: Vec::new(),
+        }))
     }
 }
 

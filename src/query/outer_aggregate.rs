@@ -8,7 +8,7 @@ use super::decorrelation::marker;
 use super::scope::{Outer, capture_aggregate};
 use crate::Result;
 use crate::error::StatementFault;
-use crate::tree::{Column, Expr, TreeNode, TreeNodeRecursion};
+use crate::tree::{Column, Expr};
 
 impl Binder<'_> {
     /// The aggregate call `function`, of whose parts (arguments, FILTER, ORDER BY) `parts` are, when it is one of a query around. `before`:
@@ -111,30 +111,4 @@ pub(super) fn has_aggregate(expr: &Expr) -> bool {
         Some(subquery) => subquery.outer_ref_columns.iter().any(has_aggregate),
         None => matches!(expr, Expr::AggregateFunction(_)),
     })
-}
-
-/// Every aggregate call, each once, those in subqueries that are of this query among them.
-pub(super) fn aggregates_of(exprs: &[Expr]) -> Vec<Expr> {
-    let mut found: Vec<Expr> = Vec::new();
-    exprs.iter().for_each(|expr| gather(expr, &mut found));
-    found
-}
-
-fn gather(expr: &Expr, found: &mut Vec<Expr>) {
-    // Walking an expression that was built by us does not fail.
-    let _ = expr.apply(|expr| {
-        if let Some(subquery) = marker(expr) {
-            subquery
-                .outer_ref_columns
-                .iter()
-                .for_each(|asked| gather(asked, found));
-        }
-        if matches!(expr, Expr::AggregateFunction(_)) {
-            if !found.contains(expr) {
-                found.push(expr.clone());
-            }
-            return Ok(TreeNodeRecursion::Jump);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
 }

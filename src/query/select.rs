@@ -5,7 +5,7 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
-use super::grouping::{Grouped, ungrouped, windows_of};
+use super::grouping::{Grouped, ungrouped};
 use super::indexed_expressions::as_indexed;
 use super::lock_scope::{ItemLock, LockedTable};
 use super::operator::binary;
@@ -19,9 +19,7 @@ use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::parse::row_expansion::row_expanded;
 use crate::parse::text_place;
-use crate::tree::{
-    Column, Expr, OrderKey, Plan, Transformed, TreeNode, TreeNodeRecursion, split_conjunction_owned,
-};
+use crate::tree::{Column, Expr, OrderKey, Plan, Transformed, TreeNode, split_conjunction_owned};
 use crate::{Error, Result};
 
 /// Errors: 42P10 where a SELECT DISTINCT orders by what it does not give.
@@ -297,35 +295,6 @@ impl Binder<'_> {
         let bound = self.expression(expr, place)?;
         let bound = self.with_decided_type(bound)?;
         Ok(output_of(items, bound))
-    }
-
-    /// Computes window functions; the expressions then refer to their columns.
-    pub(super) fn windows(&mut self, plan: Plan, exprs: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
-        let windows = windows_of(&exprs);
-        if windows.is_empty() {
-            return Ok((plan, exprs));
-        }
-        let (plan, windows_lowered) = self.place_subqueries(plan, windows.clone(), false)?;
-        let windows_lowered = self.distinctly_named(windows_lowered);
-        let plan = plan.windows(windows_lowered.clone())?;
-        let exprs = exprs
-            .into_iter()
-            .map(|expr| {
-                expr.transform_down(|expr| match windows.iter().position(|window| *window == expr) {
-                    Some(index) => {
-                        let name = windows_lowered[index].schema_name().to_string();
-                        Ok(Transformed::new(
-                            Expr::Column(Column::new_unqualified(name)),
-                            true,
-                            TreeNodeRecursion::Jump,
-                        ))
-                    }
-                    None => Ok(Transformed::no(expr)),
-                })
-                .map(|transformed| transformed.data)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        Ok((plan, exprs))
     }
 
     pub(super) fn project(

@@ -22,7 +22,9 @@ impl Binder<'_> {
                         Ok(Transformed::no(Expr::Unnest(UnnestExpr { expr })))
                     }
                     Expr::Unnest(UnnestExpr { expr }) => {
-                        let name = match sets.iter().find(|(other, _)| *other == *expr) {
+                        // Equal ones are one, unless they may be another set each time.
+                        let is_it = |(other, _): &&(Expr, String)| *other == *expr && !expr.is_volatile();
+                        let name = match sets.iter().find(is_it) {
                             Some((_, name)) => name.clone(),
                             None => {
                                 let name = self.unique_name("?set");
