@@ -48,17 +48,20 @@ pub(crate) fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> 
 
 /// Whether one call in the expressions may change what another gives: rows are to be computed one at a time.
 pub(crate) fn act_together(columns: &[Arc<dyn PhysicalExpr>]) -> bool {
+    columns.iter().map(calls_that_act).sum::<usize>() > 1
+}
+
+/// How many calls in an expression do more than answer, or tell what others have done.
+pub(crate) fn calls_that_act(expr: &Arc<dyn PhysicalExpr>) -> usize {
     let mut acting = 0;
-    for column in columns {
-        // The closure does not fail.
-        let _ = column.apply(|expr| {
-            let call = expr.downcast_ref::<ScalarFunctionExpr>();
-            let function = call.and_then(|call| bound_function_of(call.fun()));
-            acting += usize::from(function.is_some_and(|function| function.acts()));
-            Ok(TreeNodeRecursion::Continue)
-        });
-    }
-    acting > 1
+    // The closure does not fail.
+    let _ = expr.apply(|expr| {
+        let call = expr.downcast_ref::<ScalarFunctionExpr>();
+        let function = call.and_then(|call| bound_function_of(call.fun()));
+        acting += usize::from(function.is_some_and(|function| function.acts()));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    acting
 }
 
 /// A batch of what the expressions give.

@@ -7,7 +7,7 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 
-use crate::functions::evaluate::{project, truth};
+use crate::functions::evaluate::{calls_that_act, project, truth};
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
 use crate::tree::Plan;
@@ -46,6 +46,12 @@ impl RowExpressions {
             columns: columns.collect::<Option<_>>()?,
             schema: Arc::clone(projection.schema.inner()),
         })
+    }
+
+    /// Whether a call in the select list does more than answer, or tells what others have done.
+    pub fn acts(&self) -> bool {
+        let mut columns = self.columns.iter();
+        columns.any(|column| calls_that_act(column.expr()) > 0)
     }
 
     /// Which rows satisfy the condition (`None`: all), and the select list of these. Errors: the expressions', 42P02.

@@ -56,6 +56,22 @@ impl DefaultPlan {
         })
     }
 
+    /// Whether rows get these one row after the other, not one default after the other: what one gives depends on what another took.
+    pub(super) fn go_by_row<'a>(defaults: impl Iterator<Item = &'a DefaultPlan>) -> bool {
+        let (mut sequences, mut computed, mut shared) = (Vec::new(), 0, false);
+        for default in defaults {
+            match default {
+                DefaultPlan::Sequence(oid) => {
+                    shared |= sequences.contains(oid);
+                    sequences.push(*oid);
+                }
+                DefaultPlan::Computed(expression) => computed += usize::from(expression.act()),
+                DefaultPlan::Value(_) | DefaultPlan::RowId => {}
+            }
+        }
+        shared || (computed > 0 && computed + sequences.len() > 1)
+    }
+
     /// `count` values for rows that do not give one.
     pub(super) async fn values(
         &self,

@@ -1,7 +1,8 @@
 //! `NewRows`: the rows of an INSERT as they will be: what the statement gives, defaults for the other columns, then what is
 //! generated of both.
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::compute::concat;
 use arrow::datatypes::SchemaRef;
 
 use super::assign::repeated;
@@ -17,6 +18,8 @@ use crate::{Error, Result};
 pub(super) struct NewRows {
     schema: SchemaRef,
     columns: Vec<NewColumn>,
+    /// Its defaults are computed a row at a time.
+    goes_by_row: bool,
 }
 
 #[derive(Debug)]
@@ -52,9 +55,20 @@ impl NewRows {
             })
         };
         let columns = table.columns.iter().zip(is_given).map(column);
-        Ok(NewRows {
+        let mut rows = NewRows {
             schema: table.write_schema(),
             columns: columns.collect::<Result<_>>()?,
+            goes_by_row: false,
+        };
+        rows.goes_by_row = DefaultPlan::go_by_row(rows.defaults());
+        Ok(rows)
+    }
+
+    /// The defaults that are asked for.
+    pub(super) fn defaults(&self) -> impl Iterator<Item = &DefaultPlan> {
+        self.columns.iter().filter_map(|column| match column {
+            NewColumn::Default(default) => Some(default),
+            NewColumn::Given | NewColumn::Constant(..) => None,
         })
     }
 
@@ -105,6 +119,20 @@ impl NewRows {
         Ok(arrays)
     }
 
+    /// All defaults that are asked for, of `count` rows, computed a row at a time. Errors: those of the defaults.
+    pub(super) async fn defaults_by_row(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        count: usize,
+    ) -> Result<Vec<(usize, ArrayRef)>> {
+        let mut rows = Vec::with_capacity(count);
+        for _ in 0..count {
+            rows.push(self.defaults_before(ctx, table, self.columns.len()).await?);
+        }
+        one_below_the_other(&rows)
+    }
+
     /// `count` whole rows of what the statement gives, by position. Errors: those of defaults and of generated columns.
     pub(super) async fn fill(
         &self,
@@ -116,6 +144,15 @@ impl NewRows {
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.columns.len()];
         for (position, array) in given {
             arrays[position] = Some(array);
+        }
+        let mut columns = arrays.iter().zip(&self.columns);
+        let is_open = |(array, column): (&Option<ArrayRef>, &NewColumn)| {
+            array.is_none() && matches!(column, NewColumn::Default(_))
+        };
+        if self.goes_by_row && count > 1 && columns.any(is_open) {
+            for (position, array) in self.defaults_by_row(ctx, table, count).await? {
+                arrays[position] = Some(array);
+            }
         }
         let mut filled = Vec::with_capacity(arrays.len());
         for (position, (array, column)) in arrays.into_iter().zip(&self.columns).enumerate() {
@@ -130,4 +167,17 @@ impl NewRows {
         let batch = RecordBatch::try_new(self.schema.clone(), filled).map_err(Error::arrow)?;
         with_generated(ctx, table, batch)
     }
+}
+
+/// The same columns of several rows, by position, each as one array.
+pub(super) fn one_below_the_other(rows: &[Vec<(usize, ArrayRef)>]) -> Result<Vec<(usize, ArrayRef)>> {
+    let Some(first) = rows.first() else {
+        return Ok(Vec::new());
+    };
+    let column = |(at, (position, _)): (usize, &(usize, ArrayRef))| {
+        let parts: Vec<&dyn Array> = rows.iter().map(|row| row[at].1.as_ref()).collect();
+        let whole = concat(&parts).map_err(Error::arrow)?;
+        Ok((*position, whole))
+    };
+    first.iter().enumerate().map(column).collect()
 }

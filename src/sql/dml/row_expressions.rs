@@ -90,6 +90,14 @@ impl RowExpressions {
         matches!(self, RowExpressions::Query(_))
     }
 
+    /// Whether what they give may depend on what was computed before them.
+    pub(super) fn act(&self) -> bool {
+        match self {
+            RowExpressions::Rows(plan) => plan.expressions.acts(),
+            RowExpressions::Query(_) => true,
+        }
+    }
+
     /// Evaluates them for rows whose columns are those of the relations, side by side. Errors: the expressions'.
     pub(super) async fn evaluate(&self, ctx: &StatementContext, rows: &RecordBatch) -> Result<Evaluated> {
         match self {

@@ -9,7 +9,7 @@ use super::assign::{assign_array, assign_value, result_value};
 use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
 use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, is_left_out};
-use super::new_rows::NewRows;
+use super::new_rows::{NewRows, one_below_the_other};
 use super::target::Target;
 use super::user_cast::assigned_rows;
 use crate::catalog::{ColumnDef, NewDynamicColumn, TableDef};
@@ -183,7 +183,11 @@ impl ValuesPlan {
         rows: &NewRows,
     ) -> Result<Vec<(usize, ArrayRef)>> {
         let Some(asked) = self.sequence_asked else {
-            return self.arrays_of(ctx, table, self.columns.iter()).await;
+            let own = self.columns.iter().filter_map(|column| column.default.as_ref());
+            return match self.rows > 1 && DefaultPlan::go_by_row(own.chain(rows.defaults())) {
+                true => self.arrays_by_row(ctx, table, rows).await,
+                false => self.arrays_of(ctx, table, self.columns.iter()).await,
+            };
         };
         let is_before = |column: &ValuesColumn| column.default.is_some() && column.position < asked;
         let mut arrays = rows.defaults_before(ctx, table, asked).await?;
@@ -195,6 +199,40 @@ impl ValuesPlan {
         }
         let others = self.columns.iter().filter(|column| !is_before(column));
         arrays.extend(self.arrays_of(ctx, table, others).await?);
+        Ok(arrays)
+    }
+
+    /// The same, with all defaults of `rows` and their own, which are computed a row at a time.
+    async fn arrays_by_row(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        rows: &NewRows,
+    ) -> Result<Vec<(usize, ArrayRef)>> {
+        let mut own: Vec<Vec<Value>> = vec![Vec::new(); self.columns.len()];
+        let mut others = Vec::with_capacity(self.rows);
+        let values = self.cells.run(ctx).await?;
+        for row in 0..self.rows {
+            for (column, own) in self.columns.iter().zip(&mut own) {
+                if let (Some(default), Some(Cell::Default)) = (&column.default, column.cells.get(row)) {
+                    own.extend(default.values(ctx, table, column.position, 1).await?);
+                }
+            }
+            others.push(rows.defaults_before(ctx, table, table.columns.len()).await?);
+        }
+        let mut arrays = one_below_the_other(&others)?;
+        for (column, own) in self.columns.iter().zip(own) {
+            let array = match &column.array {
+                Some(array) => array.clone(),
+                None => column.array_with(
+                    &values,
+                    &table.columns[column.position],
+                    &ctx.format_settings(),
+                    own,
+                )?,
+            };
+            arrays.push((column.position, array));
+        }
         Ok(arrays)
     }
 
@@ -231,16 +269,27 @@ impl ValuesColumn {
         {
             return assign_array(&values.alike(&alike.exprs)?, &alike.ty, column, &settings);
         }
-        let mut computed = self.computed_together(values, column, &settings)?;
-        let mut builder = ColumnBuilder::new(&column.ty, self.cells.len());
-        let mut defaults = match &self.default {
-            None => Vec::new().into_iter(),
+        let defaults = match &self.default {
+            None => Vec::new(),
             Some(default) => {
                 let wanted = self.cells.iter().filter(|cell| matches!(cell, Cell::Default));
-                let values = default.values(ctx, table, self.position, wanted.count());
-                values.await?.into_iter()
+                default.values(ctx, table, self.position, wanted.count()).await?
             }
         };
+        self.array_with(values, column, &settings, defaults)
+    }
+
+    /// The same with the values of those that are DEFAULT.
+    fn array_with(
+        &self,
+        values: &CellValues<'_>,
+        column: &ColumnDef,
+        settings: &FormatSettings,
+        defaults: Vec<Value>,
+    ) -> Result<ArrayRef> {
+        let mut computed = self.computed_together(values, column, settings)?;
+        let mut builder = ColumnBuilder::new(&column.ty, self.cells.len());
+        let mut defaults = defaults.into_iter();
         for (place, cell) in self.cells.iter().enumerate() {
             match (cell, computed.get_mut(place).and_then(Option::take)) {
                 (_, Some(value)) => builder.append_value(&value)?,
