@@ -5,7 +5,11 @@ use std::sync::Arc;
 use arrow::compute::SortOptions;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_expr::{LexOrdering, LexRequirement, OrderingRequirements, PhysicalSortExpr};
+use datafusion_physical_expr::utils::collect_columns;
+use datafusion_physical_expr::{
+    LexOrdering, LexRequirement, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion_physical_expr_common::physical_expr::is_volatile;
 use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::empty::EmptyExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
@@ -39,9 +43,10 @@ pub(super) fn sorted(
 ) -> DataFusionResult<Operator> {
     let known = input.equivalence_properties();
     // What is the same in all rows decides no order.
-    let deciding = order
-        .into_iter()
-        .filter(|key| known.is_expr_constant(&key.expr).is_none());
+    let is_same = |expr: &Arc<dyn PhysicalExpr>| {
+        known.is_expr_constant(expr).is_some() || (collect_columns(expr).is_empty() && !is_volatile(expr))
+    };
+    let deciding = order.into_iter().filter(|key| !is_same(&key.expr));
     let Some(order) = LexOrdering::new(deciding) else {
         return first_rows(input, fetch);
     };
