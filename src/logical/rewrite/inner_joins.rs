@@ -20,7 +20,7 @@ use crate::Result;
 use crate::logical::equal_columns::EqualColumns;
 use crate::logical::equality;
 use crate::tree::{
-    Expr, Join, JoinType, NullEquality, Operator, Plan, Projection, RowSchemaRef, conjunction,
+    Column, Expr, Join, JoinType, NullEquality, Operator, Plan, Projection, RowSchemaRef, conjunction,
     equal_key_pair, with_stack,
 };
 
@@ -229,7 +229,33 @@ fn next_connected(
                 && key_pair(condition, joined, relation).is_some()
         })
     };
-    left.iter().position(is_connected).unwrap_or(0)
+    let connects = |at: &usize| {
+        let Some(relation) = &relations[*at] else {
+            return false;
+        };
+        let mut asked = between.iter().flatten();
+        asked.any(|(condition, _)| completes_side(condition, joined, relation))
+    };
+    let mut found = left.iter().position(is_connected);
+    found = found.or_else(|| left.iter().position(connects));
+    found.unwrap_or(0)
+}
+
+/// Whether one side of an equality is over both relations and nothing else, the other over others: with the pairs of both the others are
+/// then joined by it, in the place of all pairs with these.
+fn completes_side(condition: &Expr, joined: &Plan, relation: &Plan) -> bool {
+    let is_of = |plan: &Plan, column: &&Column| plan.schema().has_column(column);
+    let Some(sides) = equality(condition) else {
+        return false;
+    };
+    sides.into_iter().any(|(one, other)| {
+        let (own, others) = (one.column_refs(), other.column_refs());
+        let mut all = own.iter().copied();
+        let is_complete = all.all(|column| is_of(joined, &column) || is_of(relation, &column));
+        let has = |plan| own.iter().any(|column| is_of(plan, column));
+        let is_apart = |column: &&Column| !is_of(joined, column) && !is_of(relation, column);
+        is_complete && has(joined) && has(relation) && !others.is_empty() && others.iter().all(is_apart)
+    })
 }
 
 /// The sides of an equality between relations by which these can be joined.

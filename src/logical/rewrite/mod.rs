@@ -48,6 +48,7 @@ mod in_list;
 mod inference;
 mod inner_joins;
 mod join_filter_pushdown;
+mod lateral_rows;
 mod limits;
 mod operands;
 mod outer_joins;
@@ -76,6 +77,7 @@ const RULES: &[(&str, Without, Rule)] = &[
     ("subqueries", Without::Fails, subqueries),
     ("constants", Without::Runs, constants::constants),
     ("unions", Without::Runs, unions::unions),
+    ("lateral_rows", Without::Runs, lateral_rows::lateral_rows),
     ("distinct", Without::Fails, distinct::distinct),
     ("outer_joins", Without::Runs, outer_joins::outer_joins),
     ("limits", Without::Runs, limits::limits),

@@ -11,6 +11,7 @@ pub(crate) const REWRITE_RULES: &[&str] = &[
     "all",
     "constants",
     "unions",
+    "lateral_rows",
     "outer_joins",
     "limits",
     "filters",
