@@ -23,7 +23,7 @@ use crate::system::pg_catalog::object_class::{
 };
 use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::system::pg_catalog::trigger_text::trigger_of;
-use crate::types::{CatalogType, SqlType, relation_of_row_array};
+use crate::types::{CatalogType, SqlType, Value, dimensions, relation_of_row_array};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -247,8 +247,30 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 /// The oid of the object of this kind (`regclass` …) that a text means, outside of a query. Errors: 42P01 and its kin.
-pub(crate) fn object_meant(ctx: &StatementContext, kind: &str, text: &str) -> Result<i64> {
+fn object_meant(ctx: &StatementContext, kind: &str, text: &str) -> Result<i64> {
     object_oid(&CatalogContext::new(Arc::new(ctx.clone())), kind, text)
+}
+
+/// The same of a value that is one's text: of an array's each item's. Errors: 42P01 and its kin, 22P02.
+pub(crate) fn objects_meant(ctx: &StatementContext, text: Value, ty: &SqlType) -> Result<Value> {
+    match (text, ty) {
+        (Value::Text(text) | Value::Unknown(text), SqlType::Array(_)) => {
+            let texts = SqlType::Array(Box::new(SqlType::Text)).with_dimensions(dimensions(&text));
+            let items = Value::parse(&text, &texts, &ctx.format_settings())?;
+            objects_meant(ctx, items, ty)
+        }
+        (Value::Array(items), ty) => {
+            let meant = |item| match &item {
+                Value::Text(name) => object_meant(ctx, ty.base_name(), name).map(Value::Int),
+                _ => objects_meant(ctx, item, ty),
+            };
+            Ok(Value::Array(items.into_iter().map(meant).collect::<Result<_>>()?))
+        }
+        (Value::Text(name) | Value::Unknown(name), ty) => {
+            object_meant(ctx, ty.base_name(), &name).map(Value::Int)
+        }
+        (value, _) => Ok(value),
+    }
 }
 
 /// An oid is what it is.

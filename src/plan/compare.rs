@@ -75,6 +75,8 @@ pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
         | SqlType::Varchar(_)
         | SqlType::Char(_)
         | SqlType::Citext
+        | SqlType::Name
+        | SqlType::InternalChar
         | SqlType::Bit(_)
         | SqlType::VarBit(_) => match constant {
             Value::Unknown(text) => Some(Value::Text(text.clone())),
@@ -90,6 +92,7 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
     match (ty, constant) {
         (SqlType::Bool, Value::Bool(_))
         | (SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid, Value::Int(_))
+        | (SqlType::Regclass | SqlType::Catalog(_), Value::Int(_))
         | (SqlType::Float4, Value::Float4(_))
         | (SqlType::Float8, Value::Float8(_))
         | (
@@ -97,6 +100,8 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
             | SqlType::Varchar(_)
             | SqlType::Char(_)
             | SqlType::Citext
+            | SqlType::Name
+            | SqlType::InternalChar
             | SqlType::Bit(_)
             | SqlType::VarBit(_)
             | SqlType::Jsonb,

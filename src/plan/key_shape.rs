@@ -371,7 +371,12 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
             both(Value::Int(i64::MIN), Value::Int(i64::MAX))
         }
         SqlType::Money => both(Value::Money(i64::MIN), Value::Money(i64::MAX)),
-        SqlType::Oid => both(Value::Int(0), Value::Int(u32::MAX.into())),
+        SqlType::Catalog(CatalogType::Tid | CatalogType::PgLsn) => {
+            both(Value::Int(i64::MIN), Value::Int(i64::MAX))
+        }
+        ty if *ty == SqlType::Oid || ty.object_kind().is_some() => {
+            both(Value::Int(0), Value::Int(u32::MAX.into()))
+        }
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),
         SqlType::Numeric(_) if ty.is_variable_numeric() => {
@@ -403,6 +408,8 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         | SqlType::Varchar(_)
         | SqlType::Char(_)
         | SqlType::Citext
+        | SqlType::Name
+        | SqlType::InternalChar
         | SqlType::Bit(_)
         | SqlType::VarBit(_) => Some((Value::Text(String::new()), None)),
         SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),

@@ -215,7 +215,7 @@ pub fn plan_query(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    without_panic(|| bind_as(ctx, query, parameters, SqlType::Text))
+    without_panic(|| bind_as(ctx, query, parameters, (SqlType::Text, true)))
 }
 
 /// Plans the query that an INSERT takes its rows from: string literals of its select list that have no type of their own
@@ -225,7 +225,16 @@ pub(crate) fn plan_source(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<PlannedQuery> {
-    without_panic(|| bind_as(ctx, query, parameters, SqlType::Unknown))
+    without_panic(|| bind_as(ctx, query, parameters, (SqlType::Unknown, false)))
+}
+
+/// Plans the query whose rows a new table keeps: its columns are of the types that the table's are to be.
+pub(crate) fn plan_kept(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    parameters: &[Option<SqlType>],
+) -> Result<PlannedQuery> {
+    without_panic(|| bind_as(ctx, query, parameters, (SqlType::Text, false)))
 }
 
 /// What binding gives; a panic in it is the statement's error alone.
@@ -233,19 +242,22 @@ fn without_panic(bind: impl FnOnce() -> Result<PlannedQuery>) -> Result<PlannedQ
     std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 
-/// Binds a query whose string literals of no type leave it as `untyped`.
+/// Binds a query whose string literals of no type leave it as `untyped`, and oids that name objects as the names if they are `shown`.
 fn bind_as(
     ctx: &StatementContext,
     query: &ast::Query,
     parameters: &[Option<SqlType>],
-    untyped: SqlType,
+    (untyped, shown): (SqlType, bool),
 ) -> Result<PlannedQuery> {
     let mut binder = Binder::new(ctx, parameters);
     // Only the source of a write leaves literals open.
     binder.chooses = untyped != SqlType::Text;
     let bound = binder
         .query(query, None)
-        .and_then(|bound| binder.with_output_types(bound))
+        .and_then(|bound| match shown {
+            true => binder.with_output_types(bound),
+            false => Ok(bound),
+        })
         .map_err(|error| binder.at_its_place(error))?;
     planned(binder, bound, untyped)
 }

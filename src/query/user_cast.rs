@@ -131,8 +131,8 @@ impl Binder<'_> {
         Ok((left, right))
     }
 
-    /// A value that is assigned to one of a type (see [`assignment_cast`]): by a cast of a user's if one applies, else as it is, for
-    /// whoever assigns it to convert.
+    /// A value that is assigned to one of a type (see [`assignment_cast`]): by a cast of a user's if one applies; a name as the object that
+    /// it means, and the other way round; else as it is, for whoever assigns it to convert.
     pub(super) fn assigned(
         &mut self,
         assigned: &assignment_cast::Assigned<'_>,
@@ -146,6 +146,14 @@ impl Binder<'_> {
             .get_unwritten(&bound.ty, &target, CastApplies::Assignment);
         match cast.cloned() {
             Some(cast) => self.by_user_cast(bound, &target, &cast, CastContext::Implicit),
+            None if bound.ty != target && (bound.ty.names_objects() || target.names_objects()) => {
+                // A string is given the whole name, which whoever assigns it fits to its length.
+                let target = if target.is_string() { SqlType::Text } else { target };
+                match coercion::is_assignable(&bound.ty, &target) {
+                    true => self.convert_built_in(bound, &target, CastContext::Explicit),
+                    false => Ok(bound),
+                }
+            }
             None => Ok(bound),
         }
     }

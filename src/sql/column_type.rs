@@ -8,24 +8,18 @@ use crate::{Error, Result};
 pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
     match ty {
         SqlType::Array(element) => check_stored(element),
-        SqlType::Int2Vector => Err(Error::unsupported(
-            format!("a column of type {ty}"),
-            Some("Use smallint[]."),
-        )),
         SqlType::Unknown | SqlType::Void => Err(Error::InvalidStatement {
             state: StatementFault::InvalidTableDefinition,
             message: format!("column has pseudo-type {ty}"),
             hint: None,
         }),
-        SqlType::Regclass => Err(Error::unsupported(
-            format!("a column of type {ty}"),
-            Some("Use text, or oid for the number."),
-        )),
-        SqlType::Catalog(CatalogType::Record | CatalogType::AnyArray) => Err(Error::InvalidStatement {
-            state: StatementFault::InvalidTableDefinition,
-            message: format!("column has pseudo-type {ty}"),
-            hint: None,
-        }),
+        SqlType::Catalog(CatalogType::Record | CatalogType::AnyArray) => {
+            Err(Error::InvalidStatement {
+                state: StatementFault::InvalidTableDefinition,
+                message: format!("column has pseudo-type {ty}"),
+                hint: None,
+            })
+        }
         SqlType::Record(row) if row.is_anonymous() => Err(Error::InvalidStatement {
             state: StatementFault::InvalidTableDefinition,
             message: format!("column has pseudo-type {ty}"),
@@ -35,7 +29,7 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             format!("a column of the row type of {}", row.quoted_name()),
             Some("Declare a type of its columns with CREATE TYPE ... AS (...), and a column of that."),
         )),
-        SqlType::Catalog(CatalogType::Xid8) => Ok(()),
+        SqlType::Catalog(catalog) if catalog.is_stored() => Ok(()),
         SqlType::Catalog(_) => Err(Error::unsupported(
             format!("a column of type {ty}"),
             Some("Use text, with a CHECK constraint for its form."),

@@ -134,7 +134,7 @@ pub enum SqlType {
     Void,
 }
 
-/// A type that columns of catalog relations have and tables never do. The comment names the Arrow type that carries it.
+/// A type that the system catalogs are made of; columns of tables may be of some (`is_stored`). The comment names the Arrow type that carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CatalogType {
@@ -200,6 +200,45 @@ pub enum CatalogType {
     AnyArray,
     /// Utf8: a row of any shape, as text.
     Record,
+}
+
+impl CatalogType {
+    /// Whether columns of tables may be of it: not what only leaves a query, and no pseudo-type.
+    pub(crate) fn is_stored(self) -> bool {
+        match self {
+            CatalogType::Regproc
+            | CatalogType::Regprocedure
+            | CatalogType::Regoper
+            | CatalogType::Regoperator
+            | CatalogType::Regtype
+            | CatalogType::Regnamespace
+            | CatalogType::Regrole
+            | CatalogType::Xid
+            | CatalogType::Cid
+            | CatalogType::Tid
+            | CatalogType::Xid8
+            | CatalogType::PgSnapshot
+            | CatalogType::TxidSnapshot
+            | CatalogType::OidVector
+            | CatalogType::Aclitem
+            | CatalogType::Regconfig
+            | CatalogType::Regdictionary
+            | CatalogType::JsonPath
+            | CatalogType::Refcursor
+            | CatalogType::PgLsn => true,
+            CatalogType::RegclassName
+            | CatalogType::RegprocName
+            | CatalogType::RegprocedureName
+            | CatalogType::RegoperName
+            | CatalogType::RegoperatorName
+            | CatalogType::RegtypeName
+            | CatalogType::RegnamespaceName
+            | CatalogType::RegroleName
+            | CatalogType::NodeTree
+            | CatalogType::AnyArray
+            | CatalogType::Record => false,
+        }
+    }
 }
 
 impl SqlType {

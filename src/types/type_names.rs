@@ -169,6 +169,11 @@ impl SqlType {
         .then(|| self.base_name())
     }
 
+    /// Whether its values, or the items of them, are oids that stand for objects: such values are written as names, which are looked up.
+    pub fn names_objects(&self) -> bool {
+        self.innermost().object_kind().is_some()
+    }
+
     /// The type with this OID and modifier (as clients give them in Parse), if we have it.
     pub fn from_oid(oid: u32, modifier: i32) -> Option<SqlType> {
         if oid == 0 {

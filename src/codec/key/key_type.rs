@@ -11,7 +11,9 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Int2
         | SqlType::Int4
         | SqlType::Int8
-        | SqlType::Catalog(CatalogType::Xid8)
+        | SqlType::Regclass
+        | SqlType::Name
+        | SqlType::InternalChar
         | SqlType::Float4
         | SqlType::Float8
         | SqlType::Money
@@ -35,6 +37,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Jsonb
         | SqlType::Range(_)
         | SqlType::Multirange(_) => return Ok(()),
+        ty @ SqlType::Catalog(catalog) if ty.object_kind().is_some() || is_ordered(*catalog) => return Ok(()),
         SqlType::Array(item) => return check_key_type(item, column),
         SqlType::Record(row) => {
             return row
@@ -47,9 +50,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
             "which documents have a word no key range tells; keep the words that are searched for in rows of a table of their own"
         }
         SqlType::Int2Vector => "it is a type of the system catalogs; use smallint[]",
-        SqlType::Name | SqlType::InternalChar | SqlType::Regclass | SqlType::Catalog(_) => {
-            "it is a type of the system catalogs; use text or bigint"
-        }
+        SqlType::Catalog(_) => "it is a type of the system catalogs; use text or bigint",
         SqlType::Unknown | SqlType::Void => "it is a pseudo-type; use text",
     };
     Err(Error::FeatureNotSupported {
@@ -59,6 +60,11 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
             ty.full_base_name()
         )),
     })
+}
+
+/// Whether a number of the catalogs has an order as a value; those of transactions begin anew.
+fn is_ordered(ty: CatalogType) -> bool {
+    matches!(ty, CatalogType::Xid8 | CatalogType::Tid | CatalogType::PgLsn)
 }
 
 /// Whether a field tells which value it is of: those do not of types where equal values may differ, as numerics without a fixed size, of

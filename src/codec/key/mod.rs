@@ -79,7 +79,6 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Money
         | SqlType::Oid
         | SqlType::Regclass
-        | SqlType::Catalog(CatalogType::Xid8)
         | SqlType::Enum(_) => TAG_INT,
         SqlType::Numeric(Some(size)) if size.is_fixed() => match is_decimal_8(size) {
             true => TAG_DECIMAL_8,
@@ -179,12 +178,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             TAG_INT,
             i64::from(array.as_primitive::<Int32Type>().value(row)),
         ),
-        SqlType::Int8
-        | SqlType::Money
-        | SqlType::Oid
-        | SqlType::Regclass
-        | SqlType::Catalog(CatalogType::Xid8)
-        | SqlType::Enum(_) => {
+        SqlType::Int8 | SqlType::Money | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
             put_i64(out, TAG_INT, array.as_primitive::<Int64Type>().value(row));
         }
         SqlType::Float4 => put_f32(out, array.as_primitive::<Float32Type>().value(row)),
@@ -219,6 +213,9 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         SqlType::Interval(_) => {
             let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
             put_span(out, &interval.into());
+        }
+        ty @ SqlType::Catalog(_) if tag(ty) == TAG_INT => {
+            put_i64(out, TAG_INT, array.as_primitive::<Int64Type>().value(row));
         }
         ty if tag(ty) == TAG_NESTED => {
             let value = value_at(array, row, ty)
@@ -256,12 +253,10 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
     }
     Ok(match &field.ty {
         SqlType::Bool => (Value::Bool(read_bool(bytes, field)?), 2),
-        SqlType::Int2
-        | SqlType::Int4
-        | SqlType::Int8
-        | SqlType::Oid
-        | SqlType::Regclass
-        | SqlType::Catalog(CatalogType::Xid8) => (Value::Int(read_i64(bytes, field)?), 9),
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+            (Value::Int(read_i64(bytes, field)?), 9)
+        }
+        ty @ SqlType::Catalog(_) if tag(ty) == TAG_INT => (Value::Int(read_i64(bytes, field)?), 9),
         SqlType::Enum(ty) => {
             let (ty, position) = (Arc::clone(ty), read_i64(bytes, field)?);
             (Value::Enum(EnumValue { ty, position }), 9)

@@ -64,10 +64,16 @@ impl BatchBuilder {
         format: &CopyFormat,
         settings: FormatSettings,
     ) -> BatchBuilder {
+        let is_binary = format.is_binary();
+        // Which objects are meant by names is found where the rows are written.
+        let read_as = |ty: &SqlType| match ty.names_objects() && !is_binary {
+            true => SqlType::Text,
+            false => ty.clone(),
+        };
         let reader = |column: &ColumnDef| ColumnReader {
             name: column.name.clone(),
-            ty: column.ty.clone(),
-            builder: ColumnBuilder::new(&column.ty, ROWS_MAX),
+            ty: read_as(&column.ty),
+            builder: ColumnBuilder::new(&read_as(&column.ty), ROWS_MAX),
             null_text: format
                 .force_not_null
                 .holds(&column.name)
@@ -80,7 +86,7 @@ impl BatchBuilder {
             origins: Vec::with_capacity(ROWS_MAX),
             kept: Vec::new(),
             settings,
-            is_binary: format.is_binary(),
+            is_binary,
         }
     }
 

@@ -113,10 +113,10 @@ async fn create_as(ctx: &StatementContext, new: NewTable, query: &Query) -> Resu
     let (ctx, planned) = match has_writes(query) {
         true => {
             let (ctx, query) = dml::rows_of_writes(ctx, query).await?;
-            let planned = query::plan_query(&ctx, &query, &known_types(&ctx))?;
+            let planned = query::plan_kept(&ctx, &query, &known_types(&ctx))?;
             (ctx, planned)
         }
-        false => (ctx.clone(), query::plan_query(ctx, query, &known_types(ctx))?),
+        false => (ctx.clone(), query::plan_kept(ctx, query, &known_types(ctx))?),
     };
     let plan = Arc::new(QueryPlan::new(planned));
     match create_filled(&ctx, new, (&plan, None)).await? {
@@ -172,8 +172,7 @@ fn output_names(given: &[String], outputs: &[OutputColumn]) -> Result<Vec<String
 /// The type of the column that keeps values of a query's. Errors: 0A000 for one that no row stores.
 fn stored_type(ty: &SqlType) -> Result<SqlType> {
     let ty = match ty {
-        SqlType::Unknown | SqlType::Void | SqlType::Name | SqlType::Char(None) => SqlType::Text,
-        SqlType::Oid | SqlType::Regclass => SqlType::Int8,
+        SqlType::Unknown | SqlType::Void | SqlType::Char(None) => SqlType::Text,
         ty => ty.clone(),
     };
     column_type::check_stored(&ty)?;

@@ -8,6 +8,7 @@ use sqlparser::ast::{self, CastKind, DataType, Expr, FunctionArg, FunctionArgExp
 use super::row_expression::check_no_subquery;
 use crate::catalog::{Access, ColumnDef, ColumnDefault, Object, RelationName};
 use crate::error::StatementFault;
+use crate::functions::object_name::objects_meant;
 use crate::parse::names;
 use crate::parse::walk::{visit_expressions, visit_expressions_mut};
 use crate::query;
@@ -69,6 +70,10 @@ pub(super) async fn read(
                 text: Some(query::null_text(ty)),
             }));
         }
+        let value = match ty.names_objects() {
+            true => objects_meant(ctx, value, ty)?,
+            false => value,
+        };
         let value = value
             .assign(ty, column, &ctx.format_settings())
             .map_err(as_default_error)?;

@@ -56,7 +56,7 @@ fn plan(ctx: &StatementContext, query: &Query) -> Result<Arc<QueryPlan>> {
             "Write the rows first, in a statement of its own.",
         ));
     }
-    Ok(Arc::new(QueryPlan::new(query::plan_query(ctx, query, &[])?)))
+    Ok(Arc::new(QueryPlan::new(query::plan_kept(ctx, query, &[])?)))
 }
 
 /// Makes the view of its query, which is bound; how many rows there were, unless it is to have none. `observation`: what the reading is
@@ -155,7 +155,7 @@ pub(super) async fn refresh(
         reason: error.to_string(),
     })?;
     let reading = reading(ctx, stored);
-    let planned = query::plan_query(&reading, &query, &known_types(&reading))?;
+    let planned = query::plan_kept(&reading, &query, &known_types(&reading))?;
     let plan = Arc::new(QueryPlan::new(planned));
     let written = dml::insert_query(&reading, &new, &plan, None).await;
     written.map(drop).map_err(|error| match concurrently {

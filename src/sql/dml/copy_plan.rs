@@ -18,13 +18,15 @@ use super::row_triggers::{RowTriggers, fire_before_statement};
 use super::target::{Target, undefined_column};
 use super::whole_rows::WholeRows;
 use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef, TriggerTiming};
+use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
+use crate::functions::object_name::objects_meant;
 use crate::parse::walk::Walk;
 use crate::parse::{names, text_place};
 use crate::query::{Clause, RowQuery};
 use crate::system::StatementContext;
 use crate::table::{RowFault, insert_told_rows, lock_for_writes};
-use crate::types::{SqlType, take_rows};
+use crate::types::{SqlType, take_rows, value_at};
 use crate::{Error, Result};
 
 /// The write of a COPY FROM, bound.
@@ -266,6 +268,7 @@ impl CopyPlan {
                 Some(rows) if !rows.is_empty() => self.with_defaults(ctx, at, array, rows).await?,
                 _ => Arc::clone(array),
             };
+            let array = objects_of_names(ctx, array, &table.columns[*position].ty)?;
             columns.push((*position, array));
         }
         let filled = self.rows.fill(ctx, table, columns, given.count).await?;
@@ -319,6 +322,19 @@ impl CopyPlan {
         let sources: [&dyn Array; 2] = [given, &defaults];
         interleave(&sources, &places).map_err(Error::arrow)
     }
+}
+
+/// The objects that a column of names means, where the column is of a type of such; any other stays. Errors: 42P01 and its kin.
+fn objects_of_names(ctx: &StatementContext, names: ArrayRef, ty: &SqlType) -> Result<ArrayRef> {
+    if !ty.names_objects() || *names.data_type() == ty.arrow_type() {
+        return Ok(names);
+    }
+    let mut objects = ColumnBuilder::new(ty, names.len());
+    for row in 0..names.len() {
+        let name = value_at(&names, row, &SqlType::Text)?;
+        objects.append_value(&objects_meant(ctx, name, ty)?)?;
+    }
+    Ok(objects.finish())
 }
 
 /// The dynamic columns that the table does not have yet. Errors: 42703, 42701, 42P10.

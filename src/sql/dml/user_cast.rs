@@ -1,5 +1,5 @@
-//! What a write assigns to columns, where casts that users made may apply: such values stand as ones that are assigned
-//! (`parse::assignment_cast`), for whoever binds them to know what they become. Without such casts nothing changes.
+//! What a write assigns to columns, where casts that users made may apply, or names of objects become their oids: such values stand as
+//! ones that are assigned (`parse::assignment_cast`), for whoever binds them to know what they become. All others stay.
 
 use std::borrow::Cow;
 
@@ -23,22 +23,34 @@ pub(super) fn assigned<'e>(
     column: &ColumnDef,
     types: &[Option<SqlType>],
 ) -> Result<Cow<'e, Expr>> {
+    let written = || Ok(Cow::Owned(assigned_to(value.clone(), type_written(&column.ty)?)));
+    if is_default(value) {
+        return Ok(Cow::Borrowed(value));
+    }
+    if column.ty.names_objects() {
+        return written();
+    }
     let casts = ctx.casts().iter();
     let mut casts = casts.filter(|cast| cast.applies >= CastApplies::Assignment);
-    if casts.all(|cast| cast.target.oid() != column.ty.oid()) || is_default(value) {
+    let is_cast = casts.any(|cast| cast.target.oid() == column.ty.oid());
+    // Of an oid that names an object a string is given the name.
+    if !is_cast && !column.ty.innermost().is_string() {
         return Ok(Cow::Borrowed(value));
     }
     let is_open = match (parameter_index(value), literal(value)?) {
         // A parameter takes the column's type, unless the client gave it one.
-        (Some(at), _) => {
-            !matches!(types.get(at), Some(Some(ty)) if *ty != SqlType::Unknown && *ty != column.ty)
-        }
-        (None, Some(constant)) => constant.ty == SqlType::Unknown,
+        (Some(at), _) => match types.get(at) {
+            Some(Some(ty)) => {
+                !ty.names_objects() && (!is_cast || *ty == SqlType::Unknown || *ty == column.ty)
+            }
+            _ => true,
+        },
+        (None, Some(constant)) => constant.ty == SqlType::Unknown || !is_cast,
         (None, None) => false,
     };
     match is_open {
         true => Ok(Cow::Borrowed(value)),
-        false => Ok(Cow::Owned(assigned_to(value.clone(), type_written(&column.ty)?))),
+        false => written(),
     }
 }
 
@@ -49,7 +61,8 @@ pub(super) fn assigned_rows<'r>(
     columns: &[Option<&ColumnDef>],
     types: &[Option<SqlType>],
 ) -> Result<Cow<'r, [Parens<Vec<Expr>>]>> {
-    if ctx.casts().is_empty() {
+    let may_convert = |column: &&ColumnDef| column.ty.names_objects() || column.ty.innermost().is_string();
+    if ctx.casts().is_empty() && !columns.iter().flatten().any(may_convert) {
         return Ok(Cow::Borrowed(rows));
     }
     let mut rows = rows.to_vec();
@@ -76,7 +89,8 @@ pub(super) fn assigned_query(
     for (output, column) in found.iter().zip(columns) {
         let column = column.filter(|column| {
             let cast = casts.get_unwritten(&output.ty, &column.ty, CastApplies::Assignment);
-            cast.is_some()
+            let is_named = output.ty != column.ty && (output.ty.names_objects() || column.ty.names_objects());
+            cast.is_some() || is_named
         });
         targets.push(column.map(|column| type_written(&column.ty)).transpose()?);
     }

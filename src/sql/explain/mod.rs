@@ -32,7 +32,7 @@ use crate::operators::explain::{PlanNode, milliseconds, number};
 use crate::parse::explain_options::{Format, Options};
 use crate::parse::kind::{is_select_into, take_into};
 use crate::parse::with_write::has_writes;
-use crate::query::{Observation, QueryPlan, known_types, plan_query};
+use crate::query::{Observation, QueryPlan, known_types, plan_kept};
 use crate::scan::{OutputColumn, Rows};
 use crate::system::StatementContext;
 use crate::types::SqlType;
@@ -122,7 +122,7 @@ async fn explain_making(
     if !options.analyze || ctx.hints.without_rows {
         return query::explain_query(ctx, &rows, without_run, begun).await;
     }
-    let plan = Arc::new(QueryPlan::new(plan_query(ctx, &rows, &known_types(ctx))?));
+    let plan = Arc::new(QueryPlan::new(plan_kept(ctx, &rows, &known_types(ctx))?));
     let observation = Observation::default();
     let run = Run::after(begun);
     ddl::make_of_query(ctx, making, (&plan, &observation)).await?;

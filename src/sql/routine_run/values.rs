@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::{Polymorphic, RoutineDef, RoutineResult, RoutineType};
-use crate::functions::object_name::object_meant;
+use crate::functions::object_name::objects_meant;
 use crate::query::concrete_type;
 use crate::system::{RoutineCall, StatementContext};
 use crate::types::{SqlType, Value};
@@ -69,8 +69,8 @@ pub(in crate::sql) fn assigned(
     let format = ctx.format_settings();
     let value = match value {
         Value::Null => return Ok(Value::Null),
-        Value::Unknown(name) | Value::Text(name) if let Some(kind) = to.object_kind() => {
-            return object_meant(ctx, kind, &name).map(Value::Int);
+        value @ (Value::Unknown(_) | Value::Text(_)) if to.names_objects() => {
+            return objects_meant(ctx, value, to);
         }
         Value::Unknown(text) => return Value::parse(&text, to, &format)?.assign(to, "", &format),
         value => value,
