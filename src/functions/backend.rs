@@ -50,7 +50,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     )
     .volatile()
     .bounded(),
-    FunctionDef::catalog("pg_notify", &[T::Text, T::Text], T::Text, |b, catalog| {
+    FunctionDef::catalog("pg_notify", &[T::Text, T::Text], T::VOID, |b, catalog| {
         b.map2(|channel: Option<&str>, payload: Option<&str>| {
             notify(catalog, channel.unwrap_or_default(), payload.unwrap_or_default())
         })

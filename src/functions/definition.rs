@@ -110,6 +110,9 @@ pub enum T {
 }
 
 impl T {
+    /// void.
+    pub const VOID: T = T::Catalog(CatalogType::Void);
+
     /// The SQL type; `None` for the polymorphic ones.
     pub fn sql_type(self) -> Option<SqlType> {
         Some(match self {

@@ -39,7 +39,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new(
         "pg_extension_config_dump",
         &[T::Regclass, T::Text],
-        T::Text,
+        T::VOID,
         |b| {
             b.map2(|_: i64, _: &str| {
             Err::<Option<String>, _>(Error::InvalidStatement {

@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded()
     .volatile(),
-    FunctionDef::catalog("setseed", &[T::Float8], T::Text, |b, catalog| {
+    FunctionDef::catalog("setseed", &[T::Float8], T::VOID, |b, catalog| {
         b.map1(|seed: f64| {
             let allowed = -1.0..=1.0;
             if !allowed.contains(&seed) {

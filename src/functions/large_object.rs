@@ -62,7 +62,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             false => part(by_snapshot(c), oid, (offset, i64::from(length)), b.limits()),
         })
     }),
-    volatile("lo_put", &[T::Oid, T::Int8, T::Bytea], T::Text, |b, c| {
+    volatile("lo_put", &[T::Oid, T::Int8, T::Bytea], T::VOID, |b, c| {
         b.map3(|oid, offset, bytes: &[u8]| {
             write(c.statement(), "lo_put()", oid, (offset, bytes)).map(|()| "")
         })

@@ -54,28 +54,28 @@ const INET: T = T::Packed(PackedKind::Inet);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     // What is counted is counted from the start of the server on, and each statement sees it as it is.
-    FunctionDef::new("pg_stat_reset", &[], T::Text, |b| b.map0(|| "")).volatile(),
-    FunctionDef::new("pg_stat_reset_shared", &[T::Text], T::Text, |b| {
+    FunctionDef::new("pg_stat_reset", &[], T::VOID, |b| b.map0(|| "")).volatile(),
+    FunctionDef::new("pg_stat_reset_shared", &[T::Text], T::VOID, |b| {
         b.map1(|_: &str| "")
     })
     .volatile(),
-    FunctionDef::new("pg_stat_reset_slru", &[T::Text], T::Text, |b| {
+    FunctionDef::new("pg_stat_reset_slru", &[T::Text], T::VOID, |b| {
         b.map1(|_: &str| "")
     })
     .volatile(),
-    FunctionDef::new("pg_stat_reset_single_table_counters", &[T::Oid], T::Text, |b| {
+    FunctionDef::new("pg_stat_reset_single_table_counters", &[T::Oid], T::VOID, |b| {
         b.map1(|_: i64| "")
     })
     .volatile(),
     FunctionDef::new(
         "pg_stat_reset_single_function_counters",
         &[T::Oid],
-        T::Text,
+        T::VOID,
         |b| b.map1(|_: i64| ""),
     )
     .volatile(),
-    FunctionDef::new("pg_stat_clear_snapshot", &[], T::Text, |b| b.map0(|| "")).volatile(),
-    FunctionDef::new("pg_stat_force_next_flush", &[], T::Text, |b| b.map0(|| "")).volatile(),
+    FunctionDef::new("pg_stat_clear_snapshot", &[], T::VOID, |b| b.map0(|| "")).volatile(),
+    FunctionDef::new("pg_stat_force_next_flush", &[], T::VOID, |b| b.map0(|| "")).volatile(),
     of_table!("pg_stat_get_live_tuples", T::Int8, "n_live_tup"),
     of_table!("pg_stat_get_dead_tuples", T::Int8, "n_dead_tup"),
     of_table!("pg_stat_get_mod_since_analyze", T::Int8, "n_mod_since_analyze"),

@@ -26,10 +26,10 @@ const NUMBERS: &[T] = &[T::Int4, T::Int4];
 macro_rules! locks {
     ($name:literal, $mode:expr, $level:expr) => {
         [
-            FunctionDef::waiting($name, NUMBER, T::Text, |b, c| {
+            FunctionDef::waiting($name, NUMBER, T::VOID, |b, c| {
                 lock_rows(b, c, $mode, $level).boxed()
             }),
-            FunctionDef::waiting($name, NUMBERS, T::Text, |b, c| {
+            FunctionDef::waiting($name, NUMBERS, T::VOID, |b, c| {
                 lock_rows(b, c, $mode, $level).boxed()
             }),
         ]
@@ -78,18 +78,18 @@ pub(super) const LOCKS: &[[FunctionDef; 2]] = &[
 ];
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::catalog("pg_advisory_unlock_all", &[], T::Text, |b, catalog| {
+    FunctionDef::catalog("pg_advisory_unlock_all", &[], T::VOID, |b, catalog| {
         let statement = catalog.statement();
         statement.server.locks.unlock_all(statement.process_id);
         b.map0(|| "")
     })
     .volatile()
     .bounded(),
-    FunctionDef::waiting("pg_sleep", &[T::Float8], T::Text, |b, c| sleep_rows(b, c).boxed()),
-    FunctionDef::waiting("pg_sleep_for", &[T::Interval], T::Text, |b, c| {
+    FunctionDef::waiting("pg_sleep", &[T::Float8], T::VOID, |b, c| sleep_rows(b, c).boxed()),
+    FunctionDef::waiting("pg_sleep_for", &[T::Interval], T::VOID, |b, c| {
         sleep_rows(b, c).boxed()
     }),
-    FunctionDef::waiting("pg_sleep_until", &[T::TimestampTz], T::Text, |b, c| {
+    FunctionDef::waiting("pg_sleep_until", &[T::TimestampTz], T::VOID, |b, c| {
         sleep_rows(b, c).boxed()
     }),
 ];

@@ -14,7 +14,7 @@ use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, RoutineForm, T, Volatility};
 use crate::system::StatementContext;
 use crate::tree::{self, Expr, UnnestExpr};
-use crate::types::{RecordType, SqlType};
+use crate::types::{CatalogType, RecordType, SqlType};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -244,7 +244,7 @@ impl Binder<'_> {
         let routine = &chosen.routine;
         let element = chosen.element.as_ref();
         Ok(match &routine.returns {
-            RoutineResult::Void | RoutineResult::Trigger => Some(SqlType::Text),
+            RoutineResult::Void | RoutineResult::Trigger => Some(SqlType::Catalog(CatalogType::Void)),
             RoutineResult::Type(ty) => Some(concrete(self.ctx, ty, element)?),
             RoutineResult::Outputs => Some(SqlType::Record(Arc::new(RecordType::anonymous(
                 self.output_columns(routine, element)?,

@@ -20,7 +20,7 @@ use crate::catalog::{RoutineDef, RoutineResult, Volatile};
 use crate::error::StatementFault;
 use crate::functions::{self, RoutineForm, Volatility};
 use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
-use crate::types::{RecordType, SqlType};
+use crate::types::{CatalogType, RecordType, SqlType};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -84,7 +84,9 @@ impl Binder<'_> {
         let routine = &chosen.routine;
         let element = chosen.element.as_ref();
         match &routine.returns {
-            RoutineResult::Void | RoutineResult::Trigger => Ok(vec![(routine.name.clone(), SqlType::Text)]),
+            RoutineResult::Void | RoutineResult::Trigger => {
+                Ok(vec![(routine.name.clone(), SqlType::Catalog(CatalogType::Void))])
+            }
             RoutineResult::Type(ty) => {
                 let ty = concrete(self.ctx, ty, element)?;
                 if let SqlType::Record(row) = &ty {

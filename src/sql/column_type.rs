@@ -13,7 +13,7 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             message: format!("column has pseudo-type {ty}"),
             hint: None,
         }),
-        SqlType::Catalog(CatalogType::Record | CatalogType::AnyArray) => {
+        SqlType::Catalog(CatalogType::Record | CatalogType::AnyArray | CatalogType::Void) => {
             Err(Error::InvalidStatement {
                 state: StatementFault::InvalidTableDefinition,
                 message: format!("column has pseudo-type {ty}"),

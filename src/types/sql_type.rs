@@ -200,6 +200,8 @@ pub enum CatalogType {
     AnyArray,
     /// Utf8: a row of any shape, as text.
     Record,
+    /// Utf8: what a function gives that gives nothing: the empty text, or NULL.
+    Void,
 }
 
 impl CatalogType {
@@ -236,7 +238,8 @@ impl CatalogType {
             | CatalogType::RegroleName
             | CatalogType::NodeTree
             | CatalogType::AnyArray
-            | CatalogType::Record => false,
+            | CatalogType::Record
+            | CatalogType::Void => false,
         }
     }
 }

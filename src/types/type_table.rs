@@ -310,6 +310,7 @@ pub static TYPES: &[TypeRow] = &[
     packed_row(PackedKind::TimeTz, (1266, 1270), 12),
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
     catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
+    catalog_row(CatalogType::Void, (2278, 0), "void", "void", 4),
     row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
     range_row(RangeKind::Int4, (3904, 3905), "int4range"),
     multirange_row(RangeKind::Int4, (4451, 6150), "int4multirange"),

@@ -19,7 +19,7 @@ use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_paramet
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
 use crate::types::{
-    CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions,
+    CatalogType, CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions,
 };
 use crate::{Error, Result};
 
@@ -101,7 +101,15 @@ impl Responder {
 
     async fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
         // OID 0 leaves the type open, and so does a type we do not have: the statement may well tell.
-        let known = |oid: &u32| SqlType::from_oid(*oid, -1).filter(|ty| *ty != SqlType::Unknown);
+        // A parameter of type void is one of which nothing is said but that it is there.
+        let said = |ty| match ty {
+            SqlType::Catalog(CatalogType::Void) => SqlType::Void,
+            ty => ty,
+        };
+        let known = |oid: &u32| {
+            let ty = SqlType::from_oid(*oid, -1).map(said);
+            ty.filter(|ty| *ty != SqlType::Unknown)
+        };
         let types: Vec<_> = types.iter().map(known).collect();
         self.session.prepare(name, text, &types).await?;
         self.output
