@@ -58,7 +58,11 @@ impl SessionSettings {
             if !committed {
                 self.lasting = before;
             }
-            self.current = self.lasting.clone();
+            let ended = std::mem::replace(&mut self.current, self.lasting.clone());
+            if ended.has_more_names(&self.current) {
+                Arc::make_mut(&mut self.lasting).keep_names(&ended);
+                self.current = self.lasting.clone();
+            }
         }
     }
 
@@ -74,6 +78,16 @@ impl SessionSettings {
     pub(super) fn restore(&mut self, mark: &SettingsMark) {
         self.current = mark.current.clone();
         self.lasting = mark.lasting.clone();
+    }
+
+    /// Takes back what SET TRANSACTION has said of writes since a mark: PostgreSQL keeps it for its subtransaction alone.
+    pub(super) fn restore_access(&mut self, mark: &SettingsMark) -> Result<()> {
+        let was = mark.current.transaction_read_only;
+        if self.current.transaction_read_only != was {
+            let value = if was { "on" } else { "off" };
+            Arc::make_mut(&mut self.current).set_internal("transaction_read_only", value)?;
+        }
+        Ok(())
     }
 
     /// Changes settings; `local`: until the transaction ends. On an error nothing changes.

@@ -279,7 +279,9 @@ impl Session {
     pub(super) fn release(&mut self, name: &str) -> Result<()> {
         self.require_block("RELEASE SAVEPOINT")?;
         let at = self.find_savepoint(name)?;
-        self.transaction.savepoints.truncate(at);
+        if let Some(released) = self.transaction.savepoints.drain(at..).next() {
+            self.settings.restore_access(&released.settings)?;
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 mod change;
 mod choices;
 mod compatibility;
+mod custom;
 mod definition;
 mod definitions;
 mod derived;
@@ -311,12 +312,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes back the value that `defaults` has. Errors: as `set`.
+    /// Takes back the value that `defaults` has; a custom setting is empty from then on where they have none. Errors: as `set`.
     pub fn reset(&mut self, name: &str, defaults: &Settings) -> Result<()> {
         let Some((index, def)) = find(name) else {
-            is_custom(name).then_some(()).ok_or_else(|| undefined(name))?;
-            self.custom.remove(&name.to_lowercase());
-            return Ok(());
+            return self.reset_custom(name, defaults);
         };
         check_scope(def)?;
         self.values[index] = defaults.values[index].clone();
@@ -334,7 +333,7 @@ impl Settings {
                 self.sources[index] = defaults.sources[index];
             }
         }
-        self.custom.clear();
+        self.reset_all_custom(defaults);
         self.derive();
     }
 
@@ -517,14 +516,6 @@ impl Settings {
         settings
     }
 
-    fn set_custom(&mut self, name: &str, values: &[String]) -> Result<()> {
-        if !is_custom(name) {
-            return Err(undefined(name));
-        }
-        self.custom.insert(name.to_lowercase(), values.join(", "));
-        Ok(())
-    }
-
     pub(crate) fn value(&self, name: &str) -> &str {
         let (index, _) = find(name).expect("typed settings have a row in the table");
         &self.values[index]
@@ -546,16 +537,6 @@ fn find(name: &str) -> Option<(usize, &'static SettingDef)> {
         .iter()
         .enumerate()
         .find(|(_, def)| def.name.eq_ignore_ascii_case(name))
-}
-
-/// PostgreSQL takes any name with a prefix as a setting of the client's own; `keyspan.` is ours alone.
-fn is_custom(name: &str) -> bool {
-    let identifier = |part: &str| {
-        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')
-    };
-    let parts: Vec<_> = name.split('.').collect();
-    parts.len() > 1 && parts.iter().all(|part| identifier(part)) && !parts[0].eq_ignore_ascii_case("keyspan")
 }
 
 fn read_only(name: &str, restart: bool) -> Error {
@@ -674,7 +655,8 @@ mod tests {
         assert_eq!(set(&mut settings, "app.User", "7").unwrap(), "7");
         assert!(set(&mut settings, "keyspan.nonsense", "7").is_err());
         settings.reset_all(&Settings::default());
-        assert!(settings.get("app.user").is_none());
+        // The name stays known, as in PostgreSQL.
+        assert_eq!(settings.get("app.user").as_deref(), Some(""));
     }
 
     #[test]
