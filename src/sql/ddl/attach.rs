@@ -53,13 +53,21 @@ pub(super) async fn attach(
     settle_new(ctx, &writer, parent, &attached).await?;
     let mut owed = Owed::indexes(parent, &attached)?;
     let keys = declared(ctx, parent).into_iter();
+    let own = declared(ctx, &attached);
+    let own: Vec<_> = own.into_iter().map(without_name).collect();
     let is_missing = |key: &ForeignKeyConstraint| {
         let name = key.name.as_ref().map(names::fold);
-        name.is_none_or(|name| !attached.has_constraint(&name))
+        let is_named = name.is_some_and(|name| attached.has_constraint(&name));
+        !is_named && !own.contains(&without_name(key.clone()))
     };
     owed.constraints
         .extend(keys.filter(is_missing).map(TableConstraint::ForeignKey));
     Ok((attached, owed))
+}
+
+/// What a foreign key says, under whatever name.
+fn without_name(key: ForeignKeyConstraint) -> ForeignKeyConstraint {
+    ForeignKeyConstraint { name: None, ..key }
 }
 
 /// DETACH PARTITION. Errors: 42P01 for a table that is no partition of this one, 23503 for one to whose rows others refer.

@@ -4,7 +4,7 @@
 use sqlparser::ast::{self, Expr, Ident};
 
 use super::table_change::Change;
-use super::{constraint_name, row_expression};
+use super::{constraint_name, notice, row_expression};
 use crate::catalog::{CheckConstraint, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -15,11 +15,14 @@ use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// A CHECK constraint as written.
+#[derive(Clone)]
 pub(super) struct NewCheck {
     /// Its name, if given.
     pub(super) name: Option<String>,
     pub(super) expr: Expr,
     pub(super) no_inherit: bool,
+    /// It is that of the table of which its own is a partition.
+    pub(super) of_parent: bool,
 }
 
 impl NewCheck {
@@ -29,6 +32,7 @@ impl NewCheck {
             name: name.or_else(|| written.name.as_ref().map(names::fold)),
             expr: Expr::clone(&written.expr),
             no_inherit: crate::parse::is_no_inherit(written),
+            of_parent: false,
         }
     }
 }
@@ -95,8 +99,35 @@ pub(super) async fn add(
     Ok(())
 }
 
+/// Adds that of a new table. Errors: as [`define`].
+pub(super) async fn define_of_new(ctx: &StatementContext, table: &mut TableDef, new: NewCheck) -> Result<()> {
+    if is_merged(ctx, table, &new).await? {
+        return Ok(());
+    }
+    check_not_repeated(table, &new)?;
+    define(ctx, table, new, false).await.map(drop)
+}
+
+/// Whether a new partition says itself what it is given of its parent's under that name, of which it is told. Errors: 42710 where it says
+/// something else.
+async fn is_merged(ctx: &StatementContext, table: &TableDef, new: &NewCheck) -> Result<bool> {
+    let own = new.name.as_ref().and_then(|name| table.check(name));
+    let Some(own) = own.filter(|_| new.of_parent) else {
+        return Ok(false);
+    };
+    let mut other = table.clone();
+    other.checks.clear();
+    define(ctx, &mut other, new.clone(), false).await?;
+    if other.checks.iter().any(|check| check.sql != own.sql) || own.no_inherit {
+        return Err(constraint_name::taken(&own.name, table));
+    }
+    let message = format!("merging constraint \"{}\" with inherited definition", own.name);
+    notice(ctx, "00000", message, None);
+    Ok(true)
+}
+
 /// Errors: 42710 in the words that PostgreSQL has for one statement that names two alike.
-pub(super) fn check_not_repeated(table: &TableDef, new: &NewCheck) -> Result<()> {
+fn check_not_repeated(table: &TableDef, new: &NewCheck) -> Result<()> {
     match new.name.as_ref().filter(|name| table.check(name).is_some()) {
         Some(name) => Err(Error::Duplicate {
             kind: DuplicateKind::Check,

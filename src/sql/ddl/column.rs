@@ -88,6 +88,7 @@ pub(super) async fn read(
             name: None,
             expr: dml::parse_expression(&length)?,
             no_inherit: false,
+            of_parent: false,
         });
     }
     let mut nullable = false;

@@ -571,8 +571,7 @@ async fn define_constraints(
     (checks, foreign_keys): (Vec<NewCheck>, Vec<NewForeignKey>),
 ) -> Result<()> {
     for new in checks {
-        check::check_not_repeated(table, &new)?;
-        check::define(ctx, table, new, false).await?;
+        check::define_of_new(ctx, table, new).await?;
     }
     for new in foreign_keys {
         foreign_key::define(ctx, table, new, false).await?;

@@ -97,6 +97,9 @@ pub(super) fn of_parent(ctx: &StatementContext, parent: &TableDef) -> Result<Lik
     };
     let mut taken = of_table(ctx, parent, &like)?;
     taken.checks.retain(|check| !check.no_inherit);
+    for check in &mut taken.checks {
+        check.of_parent = true;
+    }
     Ok(taken)
 }
 
@@ -155,6 +158,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 name: Some(check.name.clone()),
                 expr: dml::parse_expression(&check.sql)?,
                 no_inherit: check.no_inherit,
+                of_parent: false,
             });
         }
     }
