@@ -7,6 +7,7 @@ use arrow::array::RecordBatch;
 use futures::future::BoxFuture;
 
 use super::plan_cache::{ConstantTypes, KeptBasis, PlanBasis};
+use super::trigger_functions::get_trigger_function;
 use super::{
     CommonRows, CursorPosition, CursorRow, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState,
     SessionState, Settings, StatementMemory, TransactionControl, Variables,
@@ -321,7 +322,8 @@ impl StatementContext {
 
     /// The function with this oid, which a trigger of a table calls whatever the plan of its statement is.
     pub fn routine_by_oid(&self, oid: u32) -> Option<&Arc<RoutineDef>> {
-        self.catalog.routines.iter().find(|routine| routine.oid == oid)
+        let made = self.catalog.routines.iter().find(|routine| routine.oid == oid);
+        made.or_else(|| get_trigger_function(oid))
     }
 
     /// The relation with this oid, which is named before its rows are read.

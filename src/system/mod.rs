@@ -44,6 +44,7 @@ mod spill;
 pub(crate) mod statement_memory;
 pub mod statement_statistics;
 mod transaction_control;
+mod trigger_functions;
 
 pub use common_rows::{CommonColumn, CommonRows};
 pub use context::{Notice, Parameters, StatementContext};
@@ -75,3 +76,4 @@ pub use statement_memory::StatementMemory;
 pub use transaction_control::{
     AskedOfSession, Counted, TransactionAtHand, TransactionControl, TransactionRequest,
 };
+pub(crate) use trigger_functions::trigger_function_named;

@@ -8,8 +8,9 @@ use sqlparser::ast::{Expr, Ident, ObjectName, Spanned};
 use super::routine_ref::found_routine;
 use super::{notice, notice_cascade, row_expression, transition_names};
 use crate::catalog::{
-    Access, CatalogWriter, Object, RoutineResult, TableDef, TriggerCondition, TriggerDef, TriggerEvent,
-    TriggerRow, TriggerState, TriggerTiming, ViewDef, dependents_key, is_system_schema, rows_of_events,
+    Access, CatalogWriter, Object, RoutineDef, RoutineResult, TableDef, TriggerCondition, TriggerDef,
+    TriggerEvent, TriggerRow, TriggerState, TriggerTiming, ViewDef, dependents_key, is_system_schema,
+    rows_of_events,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, Raised, StatementFault};
@@ -21,7 +22,7 @@ use crate::query::condition_of_relations;
 use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::store::LockMode;
-use crate::system::StatementContext;
+use crate::system::{StatementContext, trigger_function_named};
 use crate::{Error, Result};
 
 /// Runs a definition. Errors: 42P01, 42704, 42710, 42883, 42P17.
@@ -132,6 +133,19 @@ async fn create_of_view(ctx: &StatementContext, view: &ViewDef, new: &NewTrigger
     put_view(ctx, &changed)
 }
 
+/// The function that a trigger names. Errors: 42883.
+fn function_named(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<RoutineDef>> {
+    let (schema, bare) = names::relation_name(name)?;
+    if let Some(built_in) = trigger_function_named(schema.as_deref(), &bare) {
+        return Ok(Arc::clone(built_in));
+    }
+    let named = RoutineRef {
+        name: name.clone(),
+        arguments: Some(Vec::new()),
+    };
+    found_routine(ctx, RoutineWord::Function, &named)
+}
+
 /// The trigger as it is kept; nobody drops its function meanwhile. Errors: 42883, 42P17.
 async fn defined(
     ctx: &StatementContext,
@@ -139,18 +153,17 @@ async fn defined(
     known: Option<&TriggerDef>,
     (update_of, when): (Vec<ColumnId>, Option<TriggerCondition>),
 ) -> Result<TriggerDef> {
-    let named = RoutineRef {
-        name: new.function.clone(),
-        arguments: Some(Vec::new()),
-    };
-    let routine = found_routine(ctx, RoutineWord::Function, &named)?;
+    let routine = function_named(ctx, &new.function)?;
     if routine.returns != RoutineResult::Trigger {
         return Err(invalid(format!(
             "function {} must return type trigger",
             routine.name
         )));
     }
-    ctx.txn.mark(dependents_key(routine.oid))?;
+    // What is built in is never dropped.
+    if routine.schema != "pg_catalog" {
+        ctx.txn.mark(dependents_key(routine.oid))?;
+    }
     let oid = match known {
         Some(known) => known.oid,
         None => ctx.sequences.object_ids().take_oid().await?,

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, ColumnDef, TableDef, TriggerDef, TriggerEvent, TriggerTiming};
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
+use crate::system::trigger_functions::get_trigger_function;
 
 /// A trigger, with what its record names by number.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub(super) fn shown_triggers(
     let triggers = triggers.iter().map(|def| {
         let mut routines = catalog.routines.iter();
         let function = routines.find(|routine| routine.oid == def.function);
+        let function = function.or_else(|| get_trigger_function(def.function));
         let visible = columns.iter().enumerate();
         let named = visible.filter(|(_, column)| def.update_of.contains(&column.id));
         UserTrigger {
@@ -72,7 +74,7 @@ impl UserTrigger {
     /// `EXECUTE FUNCTION f('x')`.
     pub(crate) fn action(&self, search_path: &[String]) -> String {
         let (schema, name) = &self.function;
-        let function = match search_path.contains(schema) {
+        let function = match search_path.contains(schema) || schema == "pg_catalog" {
             true => quote_ident(name),
             false => qualified(schema, name),
         };
