@@ -12,7 +12,7 @@ use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
 use crate::operators::computed::Computed;
 use crate::system::StatementContext;
-use crate::tree::{Expr, Plan, RowSchema, fold_constants};
+use crate::tree::{Expr, Placeholder, Plan, RowSchema, fold_constants};
 use crate::types::SqlType;
 
 /// One value of a write.
@@ -56,7 +56,7 @@ pub(crate) fn bind_cells(
         let bound = bound.map_err(|error| binder.at_its_place(error))?;
         cells.push(match constant_of(&bound)? {
             Some(constant) => BoundCell::Constant(constant),
-            None => match Computed::new(&bound.expr, &no_columns) {
+            None => match Computed::new(&bound.expr, &no_columns).filter(|_| !looks_up(&bound.expr)) {
                 Some(computed) => BoundCell::Computed(computed, bound.ty),
                 None => {
                     let ty = bound.ty.clone();
@@ -75,6 +75,16 @@ pub(crate) fn bind_cells(
         false => Some(one_row(binder, queried)?),
     };
     Ok(BoundCells { cells, query })
+}
+
+/// Whether a parameter in it is the name of an object, which each run looks up.
+fn looks_up(expr: &Expr) -> bool {
+    expr.has(|part| match part {
+        Expr::Placeholder(Placeholder {
+            field: Some(field), ..
+        }) => SqlType::from_field(field).object_kind().is_some(),
+        _ => false,
+    })
 }
 
 /// The constant that an expression is. `None`: it is none, it depends on the run, or it fails, which evaluating it tells.

@@ -34,7 +34,8 @@ pub(super) fn assigned<'e>(
     let mut casts = casts.filter(|cast| cast.applies >= CastApplies::Assignment);
     let is_cast = casts.any(|cast| cast.target.oid() == column.ty.oid());
     // Of an oid that names an object a string is given the name.
-    if !is_cast && !column.ty.innermost().is_string() {
+    let is_number_or_text = || matches!(value, Expr::Value(_)) && parameter_index(value).is_none();
+    if !is_cast && (!column.ty.innermost().is_string() || is_number_or_text()) {
         return Ok(Cow::Borrowed(value));
     }
     let is_open = match (parameter_index(value), literal(value)?) {
@@ -65,15 +66,16 @@ pub(super) fn assigned_rows<'r>(
     if ctx.casts().is_empty() && !columns.iter().flatten().any(may_convert) {
         return Ok(Cow::Borrowed(rows));
     }
-    let mut rows = rows.to_vec();
-    for row in &mut rows {
-        for (value, column) in row.content.iter_mut().zip(columns) {
-            if let Some(column) = column {
-                *value = assigned(ctx, value, column, types)?.into_owned();
+    let mut given = Cow::Borrowed(rows);
+    for (at, row) in rows.iter().enumerate() {
+        for (place, (value, column)) in row.content.iter().zip(columns).enumerate() {
+            let Some(column) = column else { continue };
+            if let Cow::Owned(value) = assigned(ctx, value, column, types)? {
+                given.to_mut()[at].content[place] = value;
             }
         }
     }
-    Ok(Cow::Owned(rows))
+    Ok(given)
 }
 
 /// The query of an INSERT whose columns are assigned by casts of users'; `None`: none of them is. `found`: what the query gives as it
