@@ -86,6 +86,7 @@ impl DatabaseCopy {
         table: &TableDef,
         copy: &TableDef,
     ) -> Result<()> {
+        tell_of_oids(ctx, table);
         begin_count(txn, copy)?;
         ctx.sequences.copy_row_ids(txn, table, copy, false).await?;
         let moved = |key: &[u8]| moved(key, copy.id);
@@ -171,5 +172,17 @@ fn require_settled(table: &TableDef) -> Result<()> {
             ),
             hint: Some("Try again when it has it.".to_string()),
         }),
+    }
+}
+
+/// Objects have other oids in the copy, and rows are copied as they are.
+fn tell_of_oids(ctx: &StatementContext, table: &TableDef) {
+    for column in table.columns.iter().filter(|column| column.ty.names_objects()) {
+        let message = format!(
+            "column \"{}\" of table \"{}\" holds oids, which tables, functions and types do not have in the copy",
+            column.name, table.name
+        );
+        let hint = "Write there again what it is to name, unless that is PostgreSQL's own.".to_string();
+        super::notice(ctx, "01000", message, Some(hint));
     }
 }
