@@ -23,7 +23,6 @@ fn column(id: u16, name: &str, ty: SqlType, not_null: bool) -> ColumnDef {
 
 /// `CREATE TABLE sensor (device text, ts timestamp, temp double precision, hum integer DEFAULT 0, note varchar(40),
 /// amount numeric(10,2), PRIMARY KEY (device, ts DESC))` with an index, and the view `hot` over it.
-#[expect(clippy::too_many_lines, reason = "one of each kind of object")]
 fn catalog() -> Catalog {
     let mut columns = vec![
         column(1, "device", SqlType::Text, true),
