@@ -469,28 +469,28 @@ fn compare_trash(records: &Records, faults: &mut Faults) {
         if records.next_id.is_some_and(|next| id >= next) {
             fault("its number has not been given out");
         }
-        let Ok(table) = trashed.table(&records.types_of(*database)) else {
-            continue;
-        };
-        if table.id != id {
-            fault("its record is that of another table");
-        }
-        if records.dropped.iter().any(|dropped| takes(*dropped, &table)) {
+        let table = trashed.table(&records.types_of(*database)).ok();
+        let is_its = |index: IndexId| table.as_ref().is_none_or(|table| has_keys(table, index));
+        let mut dropped = records.dropped.iter();
+        if dropped.any(|(table, index)| *table == id && is_its(*index)) {
             fault("it is kept, and would be removed");
+        }
+        if table.is_some_and(|table| table.id != id) {
+            fault("its record is that of another table");
         }
     }
 }
 
-/// Whether a dropped range is the table's, or that of an index which it has: others were its before.
-fn takes((id, index): (TableId, IndexId), table: &TableDef) -> bool {
-    table.id == id && (index == IndexId::MAX || table.all_indexes().any(|known| known.id == index))
+/// Whether dropped keys of a table are all that it has, or those of an index which it has: others were its before.
+fn has_keys(table: &TableDef, index: IndexId) -> bool {
+    index == IndexId::MAX || table.all_indexes().any(|known| known.id == index)
 }
 
 /// What is dropped is gone from the records.
 fn compare_dropped(records: &Records, faults: &mut Faults) {
     for &(table, index) in &records.dropped {
         let mut tables = records.tables();
-        if let Some(standing) = tables.find(|standing| takes((table, index), standing)) {
+        if let Some(standing) = tables.find(|standing| standing.id == table && has_keys(standing, index)) {
             faults.add(
                 FaultKind::Record,
                 Some(&table_name(standing)),

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use arrow::compute::SortOptions;
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_common::Result as DataFusionResult;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::utils::collect_columns;
-use datafusion_physical_expr::{
-    LexOrdering, LexRequirement, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
-};
+use datafusion_physical_expr::{LexOrdering, LexRequirement, OrderingRequirements, PhysicalSortExpr};
 use datafusion_physical_expr_common::physical_expr::is_volatile;
 use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::empty::EmptyExec;
@@ -27,10 +25,13 @@ use crate::tree::Sort;
 impl Builder<'_> {
     /// The rows of the input in this order, the first of them if so many are enough.
     pub(super) fn sort(&self, sort: &Sort, input: Operator) -> DataFusionResult<Operator> {
-        let keys = self.exprs.order(&sort.expr, sort.input.schema())?;
+        let mut keys = self.exprs.order(&sort.expr, sort.input.schema())?;
+        // What is computed of no column is the same in all rows, unless it is volatile. (Of windows such keys are asked for: what computes
+        // these does not know that.)
+        keys.retain(|key| !collect_columns(&key.expr).is_empty() || is_volatile(&key.expr));
         match LexOrdering::new(keys) {
             Some(order) => sorted(input, order, sort.fetch),
-            None => Err(DataFusionError::Internal("a sort without keys".to_string())),
+            None => first_rows(input, sort.fetch),
         }
     }
 }
@@ -43,10 +44,9 @@ pub(super) fn sorted(
 ) -> DataFusionResult<Operator> {
     let known = input.equivalence_properties();
     // What is the same in all rows decides no order.
-    let is_same = |expr: &Arc<dyn PhysicalExpr>| {
-        known.is_expr_constant(expr).is_some() || (collect_columns(expr).is_empty() && !is_volatile(expr))
-    };
-    let deciding = order.into_iter().filter(|key| !is_same(&key.expr));
+    let deciding = order
+        .into_iter()
+        .filter(|key| known.is_expr_constant(&key.expr).is_none());
     let Some(order) = LexOrdering::new(deciding) else {
         return first_rows(input, fetch);
     };
