@@ -24,10 +24,6 @@ async fn begin(store: &Arc<dyn Store>) -> Transaction {
         .unwrap()
 }
 
-fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef::new(id, name, ty)
-}
-
 fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> TableDef {
     TableDef {
         next_column_id: columns.len() as u16 + 1,
@@ -66,7 +62,12 @@ async fn create(store: &Arc<dyn Store>, name: &str) -> Arc<TableDef> {
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
     let id = next_id(store).await;
     let table = writer
-        .put_table(table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)]))
+        .put_table(table_def(
+            id,
+            "public",
+            name,
+            vec![ColumnDef::new(1, "a", SqlType::Int4)],
+        ))
         .unwrap();
     txn.commit(false).await.unwrap();
     table
@@ -187,7 +188,7 @@ async fn every_kind_of_definition_reads_back() {
         .iter()
         .enumerate()
         .map(|(at, (ty, text))| {
-            let mut column = column(at as u16 + 1, &format!("c{at}"), ty.clone());
+            let mut column = ColumnDef::new(at as u16 + 1, format!("c{at}"), ty.clone());
             column.missing = constant(text, ty);
             column.default = Some(ColumnDefault::Constant {
                 text: None,
@@ -212,7 +213,7 @@ async fn every_kind_of_definition_reads_back() {
     columns.push(ColumnDef {
         hidden: true,
         default: Some(ColumnDefault::RowId),
-        ..column(id + 1, "row id", SqlType::Int8)
+        ..ColumnDef::new(id + 1, "row id", SqlType::Int8)
     });
     let mut table = table_def(0, "public", "wide", columns);
     table.options = every_option();
@@ -471,7 +472,7 @@ async fn a_catalog_seen_in_a_rolled_back_transaction_is_not_taken_for_a_later_on
             id,
             "public",
             "ghost",
-            vec![column(1, "a", SqlType::Int4)],
+            vec![ColumnDef::new(1, "a", SqlType::Int4)],
         ))
         .unwrap();
     let seen = Catalog::load(&rolled_back, Some(before)).await.unwrap();
@@ -504,7 +505,7 @@ fn emptied(table: &TableDef, id: TableId) -> TableDef {
 type Change = fn(&CatalogWriter<'_>, &Catalog, TableId);
 
 fn put(name: &str, writer: &CatalogWriter<'_>, id: TableId) {
-    let table = table_def(id, "public", name, vec![column(1, "a", SqlType::Int4)]);
+    let table = table_def(id, "public", name, vec![ColumnDef::new(1, "a", SqlType::Int4)]);
     writer.put_table(table).unwrap();
 }
 
@@ -554,7 +555,7 @@ async fn changes_conflict_that_meet_in_an_object_and_no_others() {
     let drop_schema: Change = |writer, catalog, _| writer.drop_schema(&catalog.schemas["s"]).unwrap();
     let create_a: Change = |writer, _, id| put("a", writer, id);
     let create_in_s: Change = |writer, _, id| {
-        let table = table_def(id, "s", "a", vec![column(1, "a", SqlType::Int4)]);
+        let table = table_def(id, "s", "a", vec![ColumnDef::new(1, "a", SqlType::Int4)]);
         writer.put_table(table).unwrap();
     };
     let view: Change = |writer, catalog, id| writer.put_view(&view_of(catalog, "v", id)).unwrap();
@@ -593,7 +594,7 @@ async fn changes_conflict_that_meet_in_an_object_and_no_others() {
             "tables in a schema",
             create_in_s,
             |writer, _, id| {
-                let table = table_def(id, "s", "b", vec![column(1, "a", SqlType::Int4)]);
+                let table = table_def(id, "s", "b", vec![ColumnDef::new(1, "a", SqlType::Int4)]);
                 writer.put_table(table).unwrap();
             },
             false,
@@ -751,10 +752,15 @@ async fn dynamic_columns_are_added_before_the_hidden_one() {
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
     let hidden = ColumnDef {
         hidden: true,
-        ..column(2, "row id", SqlType::Int8)
+        ..ColumnDef::new(2, "row id", SqlType::Int8)
     };
     let id = next_id(&store).await;
-    let table = table_def(id, "public", "t", vec![column(1, "a", SqlType::Int4), hidden]);
+    let table = table_def(
+        id,
+        "public",
+        "t",
+        vec![ColumnDef::new(1, "a", SqlType::Int4), hidden],
+    );
     let new = vec![NewDynamicColumn::of_value("b".to_string(), SqlType::Text)];
     let table = writer.add_dynamic_columns(&table, new, COLUMNS_MAX).unwrap();
     let columns: Vec<_> = table
@@ -812,7 +818,7 @@ async fn unknown_relations_name_the_nearest() {
 
 #[test]
 fn damaged_records_are_refused() {
-    let table = table_def(1, "public", "t", vec![column(1, "a", SqlType::Int4)]);
+    let table = table_def(1, "public", "t", vec![ColumnDef::new(1, "a", SqlType::Int4)]);
     let bytes = record::encode_table(&table, FIRST_DATABASE).unwrap();
     assert!(record::decode_relation(&bytes, &HashMap::new(), &UserTypes::default()).is_ok());
     for at in 0..bytes.len() {

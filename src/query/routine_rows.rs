@@ -18,8 +18,8 @@ use super::set_rows::SetRows;
 use super::table_function::TableFunction;
 use crate::catalog::{RoutineDef, RoutineResult, Volatile};
 use crate::error::StatementFault;
-use crate::functions::{self, RoutineForm, Volatility};
-use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
+use crate::functions::RoutineForm;
+use crate::tree::{Column, Expr, Plan};
 use crate::types::{CatalogType, RecordType, SqlType};
 use crate::{Error, Result};
 
@@ -315,17 +315,9 @@ impl Binder<'_> {
             true => RoutineForm::Values,
             false => RoutineForm::Value,
         };
-        let bound = self.routine_run(chosen, ty.clone(), form)?;
-        let array = match bound.expr {
-            Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
-            // A function of one value is a table of one row.
-            expr => {
-                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-                let ty = SqlType::Array(Box::new(bound.ty.clone()));
-                tree::call(definition, vec![(expr, bound.ty)], ty, &self.settings)
-            }
-        };
-        Ok(Bound::new(array, SqlType::Array(Box::new(ty.clone()))))
+        let run = self.routine_run(chosen, ty.clone(), form)?;
+        let array = self.array_of_rows(run);
+        Ok(Bound::new(array.expr, SqlType::Array(Box::new(ty.clone()))))
     }
 
     /// The columns of rows, each under a name of its own.

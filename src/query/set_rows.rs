@@ -5,7 +5,7 @@ use super::once::is_repeatable;
 use super::scope::ScopeColumn;
 use super::set_returning::{all_columns, unnest_columns};
 use crate::functions::{self, Volatility};
-use crate::tree::{self, Column, Expr, Plan};
+use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
 
@@ -124,6 +124,19 @@ impl Binder<'_> {
         let numbers = tree::call(definition, numbered.collect(), ty.clone(), &self.settings);
         arrays.push(Bound::new(numbers, ty));
         Ok((plan, arrays))
+    }
+
+    /// The rows that a call gives, as an array. A function of one value is a table of one row.
+    pub(super) fn array_of_rows(&self, call: Bound) -> Bound {
+        let ty = SqlType::Array(Box::new(call.ty.clone()));
+        let array = match call.expr {
+            Expr::Unnest(UnnestExpr { expr }) => *expr,
+            value => {
+                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+                tree::call(definition, vec![(value, call.ty)], ty.clone(), &self.settings)
+            }
+        };
+        Bound::new(array, ty)
     }
 
     /// The plan with values as columns more, under these names.

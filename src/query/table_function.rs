@@ -10,9 +10,8 @@ use super::scope::{ScopeColumn, ScopeRelation};
 use super::set_returning::refuse_set_in_from;
 use super::set_rows::{SetRows, Sets};
 use crate::functions;
-use crate::functions::Volatility;
 use crate::parse::{from_forms, text_place};
-use crate::tree::{self, Expr, Plan, UnnestExpr};
+use crate::tree::{Expr, Plan, UnnestExpr};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -99,16 +98,7 @@ impl Binder<'_> {
         };
         let bound = self.function(&function, place);
         let bound = self.note_place(bound, |_| text_place::of_span(name.span()))?;
-        Ok(match bound.expr {
-            Expr::Unnest(UnnestExpr { expr, .. }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
-            // A function of one value is a table of one row.
-            expr => {
-                let ty = SqlType::Array(Box::new(bound.ty.clone()));
-                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-                let array = tree::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
-                Bound::new(array, ty)
-            }
-        })
+        Ok(self.array_of_rows(bound))
     }
 
     /// The ranges of a multirange, or the words of a tsvector, as an array.

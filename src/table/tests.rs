@@ -16,18 +16,6 @@ use crate::store::{Entry, LockMode, Page, ScanRequest, Store, StoreOptions, Writ
 use crate::txn::Transaction;
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
-fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef::new(id, name, ty)
-}
-
-fn key_column(column: u16) -> KeyColumn {
-    KeyColumn {
-        column,
-        descending: false,
-        nulls_first: false,
-    }
-}
-
 /// `t (a int, b text, c bigint, PRIMARY KEY (b, a), UNIQUE (c))`.
 fn table() -> TableDef {
     let index = |id, name: &str, columns| IndexDef {
@@ -39,18 +27,22 @@ fn table() -> TableDef {
     TableDef {
         version: 1,
         next_column_id: 4,
-        indexes: vec![index(1, "t_c_key", vec![key_column(3)])],
+        indexes: vec![index(1, "t_c_key", vec![KeyColumn::ascending(3)])],
         next_index_id: 2,
         ..TableDef::new(
             (5, FIRST_OID + 5),
             "public",
             "t",
             vec![
-                column(1, "a", SqlType::Int4),
-                column(2, "b", SqlType::Text),
-                column(3, "c", SqlType::Int8),
+                ColumnDef::new(1, "a", SqlType::Int4),
+                ColumnDef::new(2, "b", SqlType::Text),
+                ColumnDef::new(3, "c", SqlType::Int8),
             ],
-            index(0, "t_pkey", vec![key_column(2), key_column(1)]),
+            index(
+                0,
+                "t_pkey",
+                vec![KeyColumn::ascending(2), KeyColumn::ascending(1)],
+            ),
         )
     }
 }
@@ -89,7 +81,7 @@ fn counted() -> TableDef {
     table.columns.push(ColumnDef {
         hidden: true,
         default: Some(ColumnDefault::RowId),
-        ..column(4, "row id", SqlType::Int8)
+        ..ColumnDef::new(4, "row id", SqlType::Int8)
     });
     table
 }
@@ -197,7 +189,7 @@ async fn absent_columns_read_as_they_were_when_added() {
     table
         .add_column(ColumnDef {
             missing: Value::Int(7),
-            ..column(0, "d", SqlType::Int4)
+            ..ColumnDef::new(0, "d", SqlType::Int4)
         })
         .unwrap();
     let mut decoder = RowDecoder::new(&table, &[3]);
@@ -574,7 +566,7 @@ async fn rows_format_as_their_columns_encode() {
         (SqlType::Date, Value::Date(1)),
     ];
     for (at, (ty, missing)) in missing.into_iter().enumerate() {
-        let added = self::column(0, &format!("added{at}"), ty);
+        let added = ColumnDef::new(0, format!("added{at}"), ty);
         table.add_column(ColumnDef { missing, ..added }).unwrap();
     }
     let projections: [&[usize]; 5] = [&[0, 1, 2, 3, 4, 5], &[2, 0, 2, 1, 0], &[1], &[5, 2], &[]];

@@ -64,8 +64,17 @@ impl NewRows {
         Ok(rows)
     }
 
+    /// Whether its defaults, with those of what the statement gives, are computed a row at a time.
+    pub(super) fn go_by_row_beside<'a>(&'a self, own: impl Iterator<Item = &'a DefaultPlan>) -> bool {
+        let mut own = own.peekable();
+        match own.peek() {
+            None => self.goes_by_row,
+            Some(_) => DefaultPlan::go_by_row(own.chain(self.defaults())),
+        }
+    }
+
     /// The defaults that are asked for.
-    pub(super) fn defaults(&self) -> impl Iterator<Item = &DefaultPlan> {
+    fn defaults(&self) -> impl Iterator<Item = &DefaultPlan> {
         self.columns.iter().filter_map(|column| match column {
             NewColumn::Default(default) => Some(default),
             NewColumn::Given | NewColumn::Constant(..) => None,

@@ -1,6 +1,7 @@
 //! `ValuesPlan`: the rows of VALUES in an INSERT, bound: constants are converted once, each run fills in the rest.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use sqlparser::ast::{Expr, Parens};
@@ -184,7 +185,7 @@ impl ValuesPlan {
     ) -> Result<Vec<(usize, ArrayRef)>> {
         let Some(asked) = self.sequence_asked else {
             let own = self.columns.iter().filter_map(|column| column.default.as_ref());
-            return match self.rows > 1 && DefaultPlan::go_by_row(own.chain(rows.defaults())) {
+            return match self.rows > 1 && rows.go_by_row_beside(own) {
                 true => self.arrays_by_row(ctx, table, rows).await,
                 false => self.arrays_of(ctx, table, self.columns.iter()).await,
             };
@@ -222,15 +223,7 @@ impl ValuesPlan {
         }
         let mut arrays = one_below_the_other(&others)?;
         for (column, own) in self.columns.iter().zip(own) {
-            let array = match &column.array {
-                Some(array) => array.clone(),
-                None => column.array_with(
-                    &values,
-                    &table.columns[column.position],
-                    &ctx.format_settings(),
-                    own,
-                )?,
-            };
+            let array = column.array_with(&values, table, &ctx.format_settings(), own)?;
             arrays.push((column.position, array));
         }
         Ok(arrays)
@@ -245,11 +238,7 @@ impl ValuesPlan {
         let values = self.cells.run(ctx).await?;
         let mut arrays = Vec::with_capacity(self.columns.len());
         for column in columns {
-            let array = match &column.array {
-                Some(array) => array.clone(),
-                None => column.array(&values, ctx, table).await?,
-            };
-            arrays.push((column.position, array));
+            arrays.push((column.position, column.array(&values, ctx, table).await?));
         }
         Ok(arrays)
     }
@@ -262,13 +251,6 @@ impl ValuesColumn {
         ctx: &StatementContext,
         table: &TableDef,
     ) -> Result<ArrayRef> {
-        let column = &table.columns[self.position];
-        let settings = ctx.format_settings();
-        if let [alike] = self.alike.as_slice()
-            && alike.places.len() == self.cells.len()
-        {
-            return assign_array(&values.alike(&alike.exprs)?, &alike.ty, column, &settings);
-        }
         let defaults = match &self.default {
             None => Vec::new(),
             Some(default) => {
@@ -276,17 +258,26 @@ impl ValuesColumn {
                 default.values(ctx, table, self.position, wanted.count()).await?
             }
         };
-        self.array_with(values, column, &settings, defaults)
+        self.array_with(values, table, &ctx.format_settings(), defaults)
     }
 
     /// The same with the values of those that are DEFAULT.
     fn array_with(
         &self,
         values: &CellValues<'_>,
-        column: &ColumnDef,
+        table: &TableDef,
         settings: &FormatSettings,
         defaults: Vec<Value>,
     ) -> Result<ArrayRef> {
+        if let Some(array) = &self.array {
+            return Ok(Arc::clone(array));
+        }
+        let column = &table.columns[self.position];
+        if let [alike] = self.alike.as_slice()
+            && alike.places.len() == self.cells.len()
+        {
+            return assign_array(&values.alike(&alike.exprs)?, &alike.ty, column, settings);
+        }
         let mut computed = self.computed_together(values, column, settings)?;
         let mut builder = ColumnBuilder::new(&column.ty, self.cells.len());
         let mut defaults = defaults.into_iter();
@@ -326,6 +317,9 @@ impl ValuesColumn {
 impl AlikeCells {
     /// Those among a column's cells.
     fn among(cells: &[Cell]) -> Vec<AlikeCells> {
+        if cells.len() < 2 {
+            return Vec::new();
+        }
         let computed = cells.iter().enumerate().filter_map(|(place, cell)| match cell {
             Cell::Computed(computed, _) => Some((place, computed)),
             _ => None,

@@ -19,10 +19,6 @@ use crate::types::SqlType;
 
 const ROWS: i32 = 10;
 
-fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
-    ColumnDef::new(id, name, ty)
-}
-
 fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
     IndexDef {
         unique,
@@ -51,11 +47,11 @@ fn table() -> TableDef {
             "public",
             "t",
             vec![
-                column(1, "k", SqlType::Int4),
-                column(2, "u", SqlType::Text),
+                ColumnDef::new(1, "k", SqlType::Int4),
+                ColumnDef::new(2, "u", SqlType::Text),
                 ColumnDef {
                     not_null: true,
-                    ..column(3, "s", SqlType::Text)
+                    ..ColumnDef::new(3, "s", SqlType::Text)
                 },
             ],
             index(0, "t_pkey", 1, true),
