@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use futures::{StreamExt, stream};
 
-use super::recheck::Recheck;
+use super::recheck::{KeptRecheck, Recheck};
 use super::row_locks::TableRowLocks;
 use crate::functions::LimitClause;
 use crate::logical::limit_counts::limit_count;
@@ -28,6 +28,7 @@ pub(crate) struct FetchLocks {
     /// What makes the rows, and the places of their columns in it.
     made: Arc<Plan>,
     columns: Arc<[usize]>,
+    recheck: KeptRecheck,
     limit: Option<Limit>,
 }
 
@@ -45,6 +46,7 @@ impl FetchLocks {
             key,
             made: Arc::clone(made),
             columns: columns.into(),
+            recheck: KeptRecheck::default(),
             limit: limit.cloned(),
         })
     }
@@ -126,8 +128,9 @@ impl FetchedRows {
     async fn lock(&mut self, rows: RecordBatch) -> Result<RecordBatch> {
         let rows = self.unwritten(rows)?;
         let recheck = || {
-            let columns = Some(Arc::clone(&self.locks.columns));
-            Ok(Recheck::of(&self.locks.made, self.constants.clone(), columns))
+            let locks = &self.locks;
+            let recheck = locks.recheck.of(&locks.made, Some(&locks.columns));
+            Ok(recheck.map(|recheck| (recheck, self.constants.clone())))
         };
         let key = self.key_of(&rows);
         self.locks

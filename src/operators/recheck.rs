@@ -2,7 +2,7 @@
 //! goes on with the row as it is then, if the conditions still hold, as PostgreSQL does at READ COMMITTED; what it makes of all
 //! other rows stays as it was read. Asked by `row_locks`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
 
@@ -16,16 +16,27 @@ use crate::txn::LockedRows;
 use crate::types::interleave_rows;
 use crate::{Error, Result};
 
-/// The conditions on a table's rows, and what is made of each, in one run.
+/// The conditions on a table's rows, and what is made of each.
 #[derive(Debug)]
 pub(crate) struct Recheck {
     table: Arc<TableDef>,
     /// Positions in `TableDef::columns` of the columns that are read.
     positions: Vec<usize>,
     made: RowExpressions,
-    constants: Constants,
     /// Which of the columns that are made the pages have; `None`: all.
     columns: Option<Arc<[usize]>>,
+}
+
+/// That of a plan, made when the first row proves newer and kept with the plan: most runs meet none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeptRecheck(Arc<OnceLock<Option<Recheck>>>);
+
+impl KeptRecheck {
+    /// Of a bound plan, the same each time. `columns`: see [`Recheck`]. `None`: it reads more than the rows of one table.
+    pub(crate) fn of(&self, plan: &Plan, columns: Option<&Arc<[usize]>>) -> Option<&Recheck> {
+        let made = self.0.get_or_init(|| Recheck::of(plan, columns.cloned()));
+        made.as_ref()
+    }
 }
 
 impl Recheck {
@@ -34,14 +45,12 @@ impl Recheck {
         plan.only_scan().and_then(scanned_table).is_some() && RowExpressions::of(plan).is_some()
     }
 
-    /// Of a bound plan. `None`: it reads more than the rows of one table.
-    pub(crate) fn of(plan: &Plan, constants: Constants, columns: Option<Arc<[usize]>>) -> Option<Recheck> {
+    fn of(plan: &Plan, columns: Option<Arc<[usize]>>) -> Option<Recheck> {
         let ScannedTable { table, positions, .. } = scanned_table(plan.only_scan()?)?;
         Some(Recheck {
             table,
             positions,
             made: RowExpressions::of(plan)?,
-            constants,
             columns,
         })
     }
@@ -53,6 +62,7 @@ impl Recheck {
         page: &RecordBatch,
         keys: &[Vec<u8>],
         locked: &LockedRows,
+        constants: &Constants,
     ) -> Result<RecordBatch> {
         let mut decoder = RowDecoder::new(&self.table, &self.positions);
         let mut fitting = Vec::with_capacity(locked.newer.len());
@@ -62,7 +72,7 @@ impl Recheck {
                 fitting.push(*place);
             }
         }
-        let (fits, mut made) = self.made.evaluate(&decoder.finish()?, &self.constants)?;
+        let (fits, mut made) = self.made.evaluate(&decoder.finish()?, constants)?;
         if let Some(columns) = &self.columns {
             made = made.project(columns).map_err(Error::arrow)?;
         }

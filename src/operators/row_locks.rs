@@ -12,7 +12,7 @@ use crate::catalog::TableDef;
 use crate::functions::evaluate::values;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
-use crate::operators::recheck::Recheck;
+use crate::operators::recheck::{KeptRecheck, Recheck};
 use crate::parse::row_locks::{LockStrength, WaitPolicy};
 use crate::store::{LockMode, LockWait, Values};
 use crate::system::StatementContext;
@@ -85,12 +85,12 @@ impl TableRowLocks {
     /// Locks the rows of a page, whose keys' columns stand before it; answers those that are locked, as they are now. `recheck`: what is made of
     /// rows that turn out to be newer than they were read. Errors: `Conflict` for a row of which that is not known, or that is gone: it may
     /// have got another key, and be there under that; 40P01, 53200, 55P03.
-    pub(crate) async fn lock(
+    pub(crate) async fn lock<'a>(
         &self,
         txn: &Transaction,
         mode: LockMode,
         (key, page): (&[ArrayRef], RecordBatch),
-        recheck: impl Fn() -> Result<Option<Recheck>>,
+        recheck: impl Fn() -> Result<Option<(&'a Recheck, Constants)>>,
     ) -> Result<RecordBatch> {
         let keys = self.keys(key, page.num_rows());
         let locked = txn.lock_rows(&keys, mode, self.wait).await;
@@ -110,7 +110,7 @@ impl TableRowLocks {
                 false => recheck()?,
             };
             return match recheck {
-                Some(recheck) => recheck.renewed(&page, &keys, &locked),
+                Some((recheck, constants)) => recheck.renewed(&page, &keys, &locked, &constants),
                 None => Err(Error::Conflict {
                     key: keys[*first].clone(),
                 }),
@@ -177,13 +177,23 @@ pub(super) struct MadeRows {
     plan: Arc<Plan>,
     /// See [`Recheck`].
     columns: Option<Arc<[usize]>>,
+    recheck: KeptRecheck,
 }
 
 impl MadeRows {
     /// `None`: where several tables are locked, nobody knows what is made of one's rows.
     pub(super) fn of(node: &LockRows, columns: Option<Arc<[usize]>>) -> Option<MadeRows> {
         let plan = Arc::clone(&node.made);
-        (node.locks.len() == 1).then_some(MadeRows { plan, columns })
+        let recheck = KeptRecheck::default();
+        (node.locks.len() == 1).then_some(MadeRows {
+            plan,
+            columns,
+            recheck,
+        })
+    }
+
+    fn recheck(&self) -> Option<&Recheck> {
+        self.recheck.of(&self.plan, self.columns.as_ref())
     }
 }
 
@@ -248,9 +258,7 @@ impl RunningRowLocks {
         let mut rows = batch.slice(0, taken);
         let recheck = || {
             let made = self.made.as_ref();
-            Ok(made.and_then(|(made, constants)| {
-                Recheck::of(&made.plan, constants.clone(), made.columns.clone())
-            }))
+            Ok(made.and_then(|(made, constants)| Some((made.recheck()?, constants.clone()))))
         };
         for KeyedLocks { table, key } in &self.tables {
             let key = key.iter().map(|column| values(column, &rows));
@@ -266,11 +274,11 @@ impl RunningRowLocks {
     }
 
     /// Locks those of the rows that are the table's, which have a key: the others are rows of other partitions, and come through.
-    async fn lock_own(
+    async fn lock_own<'a>(
         &self,
         table: &TableRowLocks,
         (key, rows): (&[ArrayRef], RecordBatch),
-        recheck: impl Fn() -> Result<Option<Recheck>>,
+        recheck: impl Fn() -> Result<Option<(&'a Recheck, Constants)>>,
     ) -> Result<RecordBatch> {
         let is_own = |row: usize| key.first().is_some_and(|first| first.is_valid(row));
         let (mut locked, mut from) = (Vec::new(), 0);

@@ -12,7 +12,7 @@ use super::row_buffer::RowBuffer;
 use super::target::Target;
 use crate::catalog::{Access, Object, TableDef};
 use crate::logical::placeholder::Constants;
-use crate::operators::recheck::Recheck;
+use crate::operators::recheck::KeptRecheck;
 use crate::operators::row_locks::TableRowLocks;
 use crate::parse::current_of::cursor_of;
 use crate::parse::walk::Walk;
@@ -54,6 +54,7 @@ pub(super) struct RowSearch {
     reads_target_again: bool,
     /// What locks the rows of a page, and the columns of the page that are their keys. `None`: the write locks them.
     locks: Option<(TableRowLocks, Vec<usize>)>,
+    recheck: KeptRecheck,
     /// It finds the row of a cursor, where that stands in this run.
     is_of_cursor: bool,
 }
@@ -95,6 +96,7 @@ impl RowSearch {
             joins: finding.joins(),
             reads_target_again: finding.reads_table_again(ctx, &target.table),
             locks,
+            recheck: KeptRecheck::default(),
             is_of_cursor: finding.selection.and_then(cursor_of).is_some(),
         })
     }
@@ -153,7 +155,8 @@ impl RowSearch {
         let key: Vec<ArrayRef> = key.iter().map(|at| Arc::clone(page.column(*at))).collect();
         let recheck = || {
             let constants = Constants::new(ctx, self.plan.parameters())?;
-            Ok(Recheck::of(self.plan.bound(), constants, None))
+            let recheck = self.recheck.of(self.plan.bound(), None);
+            Ok(recheck.map(|recheck| (recheck, constants)))
         };
         locks.lock(&ctx.txn, mode, (&key, page), recheck).await
     }
