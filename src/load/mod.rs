@@ -21,6 +21,8 @@ use std::path::PathBuf;
 pub use arguments::LoadArguments;
 use connection::Connection;
 pub use fault::LoadFault;
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use source::Source;
 pub use statement::{LoadFormat, OnError};
 
@@ -131,10 +133,18 @@ impl ServerAddress {
 
 /// Sends the files, each by a COPY of its own; answers how many rows there were. Errors say which file, and which line where it is one;
 /// the files before stay loaded, unless all are one transaction.
-pub async fn load_files(
+pub fn load_files<'a>(
+    options: &'a LoadOptions,
+    target: LoadTarget,
+    observer: &'a mut dyn LoadObserver,
+) -> LocalBoxFuture<'a, Result<u64, LoadFault>> {
+    load(options, target, observer).boxed_local()
+}
+
+async fn load(
     options: &LoadOptions,
     target: LoadTarget,
-    observer: &mut impl LoadObserver,
+    observer: &mut dyn LoadObserver,
 ) -> Result<u64, LoadFault> {
     options.check()?;
     match target {
@@ -168,7 +178,7 @@ pub async fn load_files(
 async fn send_files(
     options: &LoadOptions,
     address: &ServerAddress,
-    observer: &mut impl LoadObserver,
+    observer: &mut dyn LoadObserver,
 ) -> Result<u64, LoadFault> {
     let mut sources = options.sources()?;
     let mut connection = Connection::open(address).await?;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -114,6 +115,8 @@ impl ServerOptions {
 
 /// A running server. Dropped without `shutdown` it runs on until its runtime ends, which then is like a crash: no
 /// acknowledged write is lost.
+///
+/// Its futures are boxed here: a program that had them as they are would compile once more whatever they may run.
 #[derive(Debug)]
 pub struct Server {
     local_addr: SocketAddr,
@@ -125,7 +128,11 @@ pub struct Server {
 impl Server {
     /// Opens the store and listens. Errors: the store's (data directory in use, of a newer format, damaged), 22023 for
     /// an address beyond this machine or a bad setting, 58030 when the address cannot be listened on.
-    pub async fn start(mut options: ServerOptions) -> Result<Server> {
+    pub fn start(options: ServerOptions) -> BoxFuture<'static, Result<Server>> {
+        Server::open(options).boxed()
+    }
+
+    async fn open(mut options: ServerOptions) -> Result<Server> {
         options.take_named()?;
         require_safe(&options)?;
         let files = options.tls.as_ref();
@@ -182,7 +189,11 @@ impl Server {
     }
 
     /// Runs a script when `table` does not exist, all of it in one transaction, and answers whether it did. Errors: the script's.
-    pub async fn run_script_unless(&self, table: &str, script: &str) -> Result<bool> {
+    pub fn run_script_unless<'a>(&'a self, table: &'a str, script: &'a str) -> BoxFuture<'a, Result<bool>> {
+        self.run_unless(table, script).boxed()
+    }
+
+    async fn run_unless(&self, table: &str, script: &str) -> Result<bool> {
         let identity = Identity {
             user: "keyspan".into(),
             database: "keyspan".into(),
@@ -212,7 +223,11 @@ impl Server {
 
     /// Ends it: no new connections, idle ones told 57P01, statements in flight after a short grace, commits in flight
     /// waited for, the store closed. Errors: the store's.
-    pub async fn shutdown(self) -> Result<()> {
+    pub fn shutdown(self) -> BoxFuture<'static, Result<()>> {
+        self.end().boxed()
+    }
+
+    async fn end(self) -> Result<()> {
         self.listening.end().await;
         self.emptying.abort();
         // The tasks end by themselves or by the abort; there is nothing to learn from how.

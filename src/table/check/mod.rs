@@ -30,6 +30,9 @@ mod versions;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+
 use crate::catalog::TableDef;
 use crate::catalog::check::{CheckedCatalog, FaultKind, Faults, check_catalog, hex};
 use crate::store::{Snapshot, Store, StoreOptions, Values, check_log, inspect_store};
@@ -66,10 +69,14 @@ struct Found {
 /// Checks a data directory that no server uses. `observe` is told how far it is. Errors: what keeps it from being checked
 /// (`DataDirInUse`, `DataDirFormat`, `InvalidParameter` for a folder that is none, `Io`), and `Corrupt` when it is too
 /// damaged to be opened.
-pub async fn check_data_dir(
-    data_dir: &Path,
-    observe: &mut dyn FnMut(CheckProgress<'_>),
-) -> Result<CheckReport> {
+pub fn check_data_dir<'a>(
+    data_dir: &'a Path,
+    observe: &'a mut dyn FnMut(CheckProgress<'_>),
+) -> LocalBoxFuture<'a, Result<CheckReport>> {
+    check_folder(data_dir, observe).boxed_local()
+}
+
+async fn check_folder(data_dir: &Path, observe: &mut dyn FnMut(CheckProgress<'_>)) -> Result<CheckReport> {
     let folder = data_dir.to_path_buf();
     let opened = tokio::task::spawn_blocking(move || inspect_store(&folder, &StoreOptions::default()));
     let inspected = opened
