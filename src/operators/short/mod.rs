@@ -63,7 +63,7 @@ pub use figures::StepFigures;
 pub use point_read::PointRead;
 use prune::{prune, without_reordering};
 use read::{Access, TableRead, one_row};
-use row_limit::{limit_counts, rows_wanted, skip_rows};
+use row_limit::{limit_counts, may_end_early, rows_wanted, skip_rows};
 use run::RunningStep;
 use step::{Source, Step};
 use totals::RowCount;
@@ -344,6 +344,7 @@ impl ShortPlan {
         let demand = match limit {
             _ if arrival.first_ordered > 0 => Demand::Few,
             Some(_) if !access.is_exact() => Demand::Few,
+            None if may_end_early(&self.steps, is_ordered) => Demand::Few,
             limit => Demand::of_limit(limit),
         };
         let mut steps = access.filters(constants)?;

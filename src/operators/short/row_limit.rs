@@ -38,6 +38,27 @@ pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constant
     Ok(None)
 }
 
+/// Whether a limit may end the rows before all have come, of which nobody knows how many it takes: steps before it leave some out, or add
+/// some. `is_ordered`: as in [`rows_wanted`].
+pub(super) fn may_end_early(steps: &[Step], is_ordered: bool) -> bool {
+    for step in steps {
+        match step {
+            Step::Limit { fetch, .. } => return fetch.is_some(),
+            Step::Sort(_) if is_ordered => {}
+            Step::Sort(_) | Step::Numbered { .. } | Step::Groups { .. } | Step::Totals { .. } => return false,
+            Step::Project { .. }
+            | Step::Filter(_)
+            | Step::LockRows(_)
+            | Step::Lookup(_)
+            | Step::CatalogLookup(_)
+            | Step::Lateral(_)
+            | Step::SubChain(_)
+            | Step::Beside { .. } => {}
+        }
+    }
+    false
+}
+
 /// Leaves out the first rows of a stream.
 pub(super) fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
     if skip == 0 {
