@@ -10,7 +10,7 @@ use super::experience::{Experience, SHORT};
 use super::generic_plans::GenericPlans;
 use super::moment::moment_of;
 use super::plan_locks::PlanLocks;
-use super::prior::{PriorSubquery, prior_subqueries, with_answers};
+use super::prior::{Answer, PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::catalog::{Moment, TableDef};
 use crate::functions::value_array::{scalar_at, value_of_scalar};
@@ -44,6 +44,8 @@ pub(crate) struct QueryPlan {
     generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
     prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
+    /// The chain that it is once they are, their answers left open; `None`: it is none.
+    open: OnceLock<Option<ShortPlan>>,
     /// Moments of the past that are asked before, too.
     moments: Vec<Expr>,
     /// What of tables it locks.
@@ -74,8 +76,9 @@ impl QueryPlan {
                 parameters: whole.query.parameters.clone(),
                 plan: subquery.plan.clone(),
             });
-            // A list is worth its making when a key leads to its rows.
-            let is_cheap = plan.short.as_ref().is_some_and(ShortPlan::is_bounded);
+            // A list is worth its making when a key leads to its rows, or a limit ends it.
+            let short = plan.short.as_ref();
+            let is_cheap = short.is_some_and(|short| short.is_bounded() || short.is_limited());
             (!subquery.is_list() || is_cheap).then(|| (subquery, Arc::new(plan)))
         };
         let prior = prior_subqueries(&whole.query.plan).into_iter();
@@ -114,6 +117,7 @@ impl QueryPlan {
             experience: Experience::default(),
             generic: may_keep.then(Arc::default),
             prior: Vec::new(),
+            open: OnceLock::new(),
             moments,
         }
     }
@@ -121,24 +125,76 @@ impl QueryPlan {
     /// The plan with the answers of its prior subqueries, which are run for it, and at the moments that it names; `None` without such.
     /// Errors: those of running them.
     pub(crate) async fn answered(&self, ctx: &StatementContext) -> Result<Option<Answered>> {
-        if self.prior.is_empty() && self.moments.is_empty() {
-            return Ok(None);
-        }
-        let told = self.told_moments(ctx).await?;
-        let (mut answers, mut subqueries) = (Vec::new(), Vec::new());
-        for (subquery, plan) in &self.prior {
-            let rows = plan.batches(ctx).await?;
-            let answer = subquery.answer(rows, ctx.settings.multi_get_keys_max).await?;
-            if let Some(answer) = answer {
-                answers.push((subquery, answer));
-                subqueries.push(Arc::clone(plan));
+        match self.prior.is_empty() && self.moments.is_empty() {
+            true => Ok(None),
+            false => {
+                let answers = self.answers(ctx).await?;
+                self.answered_by(ctx, &answers).await.map(Some)
             }
         }
+    }
+
+    /// What its prior subqueries give; `None`: more than one may. Errors: those of running them.
+    async fn answers(&self, ctx: &StatementContext) -> Result<Vec<Option<Answer>>> {
+        let mut answers = Vec::with_capacity(self.prior.len());
+        for (subquery, plan) in &self.prior {
+            let rows = plan.batches(ctx).await?;
+            answers.push(subquery.answer(rows, ctx.settings.multi_get_keys_max).await?);
+        }
+        Ok(answers)
+    }
+
+    /// The plan with these answers in it. Errors: those of asking what moments it names.
+    async fn answered_by(&self, ctx: &StatementContext, answers: &[Option<Answer>]) -> Result<Answered> {
+        let told = self.told_moments(ctx).await?;
+        let known = self.prior.iter().zip(answers);
+        let known = known.filter_map(|((subquery, plan), answer)| Some((subquery, plan, answer.as_ref()?)));
+        let (mut placed, mut subqueries) = (Vec::new(), Vec::new());
+        for (subquery, plan, answer) in known {
+            placed.push((subquery, subquery.answered(answer)));
+            subqueries.push(Arc::clone(plan));
+        }
         let plan = QueryPlan::without_prior(PlannedQuery {
-            plan: with_moments(with_answers(&self.query.plan, &answers)?, &told)?,
+            plan: with_moments(with_answers(&self.query.plan, &placed)?, &told)?,
             ..self.query.as_ref().clone()
         });
-        Ok(Some(Answered { plan, subqueries }))
+        Ok(Answered { plan, subqueries })
+    }
+
+    /// The chain that it is with answers, which stand in it as placeholders of these names.
+    fn open_chain(&self, ctx: &StatementContext) -> Option<&ShortPlan> {
+        let open = self.open.get_or_init(|| {
+            if !self.moments.is_empty() || self.query.looks_up() {
+                return None;
+            }
+            let settings = Arc::new(ctx.format_settings());
+            let prior = self.prior.iter().enumerate();
+            let placed = prior
+                .map(|(at, (subquery, _))| Some((subquery, subquery.open(&answer_name(at), &settings)?)));
+            let plan = with_answers(&self.query.plan, &placed.collect::<Option<Vec<_>>>()?).ok()?;
+            ShortPlan::of(&plan)
+        });
+        open.as_ref()
+    }
+
+    /// Its rows as those of that chain; `None`: with these answers it is not short. Errors: as [`ShortPlan::run`].
+    fn run_open(&self, ctx: &StatementContext, answers: &[Option<Answer>]) -> Result<Option<RowsStream>> {
+        let Some(short) = self.open_chain(ctx) else {
+            return Ok(None);
+        };
+        let (mut constants, mut placed) = (Vec::new(), Vec::new());
+        for (at, ((subquery, _), answer)) in self.prior.iter().zip(answers).enumerate() {
+            let Some(answer) = answer else { return Ok(None) };
+            constants.push((Arc::from(answer_name(at)), subquery.constant(answer)));
+            placed.push((subquery, subquery.answered(answer)));
+        }
+        let constants = Constants::new(ctx, &self.query.parameters)?.with_outer(constants.into_iter());
+        self.run_short(short, ctx, (&constants, None), || {
+            Ok(Arc::new(PlannedQuery {
+                plan: with_answers(&self.query.plan, &placed)?,
+                ..self.query.as_ref().clone()
+            }))
+        })
     }
 
     /// What the moments are that only a run tells. Errors: those of asking them, and of values that are none.
@@ -288,16 +344,9 @@ impl QueryPlan {
         self.locks.lock_tables(ctx).await?;
         // Statements run while it gives rows where it calls functions, and where a function goes over its rows.
         let in_use = (self.calls_routines || ctx.calls > 0).then(|| self.locks.enter(ctx));
-        let rows = match self.answered(ctx).await? {
-            Some(answered) => {
-                let rows = answered.plan.start(ctx, observation).await?;
-                if let Some(observation) = observation {
-                    // Each observation is of one run.
-                    let _ = observation.answered.set(answered);
-                }
-                rows
-            }
-            None => self.start(ctx, observation).await?,
+        let rows = match self.prior.is_empty() && self.moments.is_empty() {
+            true => self.start(ctx, observation).await?,
+            false => self.start_answered(ctx, observation).await?,
         };
         let rows = match observation {
             Some(observation) => watch(rows, &observation.result, Rows::num_rows).boxed(),
@@ -313,25 +362,60 @@ impl QueryPlan {
         })
     }
 
-    async fn start(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<RowsStream> {
+    /// Begins it with what is asked before.
+    async fn start_answered(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+    ) -> Result<RowsStream> {
+        let answers = self.answers(ctx).await?;
+        if observation.is_none()
+            && let Some(rows) = self.run_open(ctx, &answers)?
+        {
+            return Ok(rows);
+        }
+        let answered = self.answered_by(ctx, &answers).await?;
+        let rows = answered.plan.start(ctx, observation).await?;
+        if let Some(observation) = observation {
+            // Each observation is of one run.
+            let _ = observation.answered.set(answered);
+        }
+        Ok(rows)
+    }
+
+    /// Its rows as those of a chain. `query`: what the chain was made of, should it be long. `None` and errors: as [`ShortPlan::run`].
+    fn run_short(
+        &self,
+        short: &ShortPlan,
+        ctx: &StatementContext,
+        (constants, observation): (&Constants, Option<&Observation>),
+        query: impl FnOnce() -> Result<Arc<PlannedQuery>>,
+    ) -> Result<Option<RowsStream>> {
         let general = observation.map(|observation| Arc::clone(&observation.general));
+        let long = || {
+            let (mut ctx, query) = (ctx.clone(), query());
+            // What was looked up by keys is allowed, however much it turned out to be.
+            ctx.hints.allow_filtering |= short.looks_up();
+            async move { run_query(&ctx, &*query?, general).await }.boxed()
+        };
+        let figures = observation.map(|observation| &observation.steps);
+        let rows = short.run(ctx, constants, figures, long)?;
+        Ok(rows.map(|rows| match short.is_plain() {
+            true => rows,
+            false => self.experience.timed(rows, SHORT),
+        }))
+    }
+
+    async fn start(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<RowsStream> {
         let short = self.short.as_ref();
         if let Some(short) = short.filter(|short| observation.is_none() || short.is_told()) {
             let constants = Constants::new(ctx, &self.query.parameters)?;
-            let long = || {
-                let (mut ctx, query, general) = (ctx.clone(), Arc::clone(&self.query), general.clone());
-                // What was looked up by keys is allowed, however much it turned out to be.
-                ctx.hints.allow_filtering |= short.looks_up();
-                async move { run_query(&ctx, &query, general).await }.boxed()
-            };
-            let figures = observation.map(|observation| &observation.steps);
-            if let Some(rows) = short.run(ctx, &constants, figures, long)? {
-                return Ok(match short.is_plain() {
-                    true => rows,
-                    false => self.experience.timed(rows, SHORT),
-                });
+            let query = || Ok(Arc::clone(&self.query));
+            if let Some(rows) = self.run_short(short, ctx, (&constants, observation), query)? {
+                return Ok(rows);
             }
         }
+        let general = observation.map(|observation| Arc::clone(&observation.general));
         let generic = self.generic.as_ref().filter(|_| observation.is_none());
         if let Some(generic) = generic.filter(|generic| generic.are_used())
             && let Some(batches) = generic.run(ctx, &self.query).await?
@@ -344,6 +428,11 @@ impl QueryPlan {
         }
         Ok(batches.map_ok(Rows::Columns).boxed())
     }
+}
+
+/// The name of the placeholder for the answer of a prior subquery.
+fn answer_name(at: usize) -> String {
+    format!("$answer{at}")
 }
 
 /// What EXPLAIN ANALYZE counts of a run.

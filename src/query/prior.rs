@@ -3,18 +3,21 @@
 //! as one with constants is. Called by `plan`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use futures::TryStreamExt;
 
 use super::BatchStream;
 use crate::functions::value_array::{null_of, scalar_at};
+use crate::functions::{self, Volatility};
 use crate::logical::dependent_join::{for_each_node, is_volatile};
 use crate::logical::stored_table::scanned_table;
 use crate::tree::{
-    BinaryExpr, Expr, Filter, InList, Operator, Plan, ScalarValue, Subquery, Transformed, TreeNode,
-    TreeNodeRecursion, split_conjunction,
+    self, BinaryExpr, Expr, Filter, InList, Operator, Placeholder, Plan, ScalarValue, Subquery, Transformed,
+    TreeNode, TreeNodeRecursion, split_conjunction,
 };
+use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
 /// A subquery to be answered first.
@@ -131,22 +134,79 @@ impl PriorSubquery {
         matches!(self.marker, Expr::InSubquery(_))
     }
 
-    /// What stands in the marker's place, of the rows that the subquery gives; `None` when a list would be longer than it
-    /// may. Errors: 21000 for several rows of a scalar, and those of the rows.
-    pub(super) async fn answer(&self, rows: BatchStream, items_max: usize) -> Result<Option<Expr>> {
-        let Expr::InSubquery(test) = &self.marker else {
-            let ty = self.plan.schema().field(0).data_type();
-            return Ok(Some(Expr::Literal(value(rows, ty).await?, None)));
-        };
-        let Some(items) = values(rows, items_max).await? else {
-            return Ok(None);
-        };
-        let literals: Vec<Expr> = items.into_iter().map(|item| Expr::Literal(item, None)).collect();
-        Ok(Some(match literals.is_empty() {
-            true => Expr::Literal(ScalarValue::Boolean(Some(false)), None),
-            false => Expr::InList(InList::new(test.expr.clone(), literals, false)),
-        }))
+    /// What it gives, of its rows; `None` when a list would be longer than it may. Errors: 21000 for several rows of a scalar, and
+    /// those of the rows.
+    pub(super) async fn answer(&self, rows: BatchStream, items_max: usize) -> Result<Option<Answer>> {
+        match self.is_list() {
+            true => Ok(values(rows, items_max).await?.map(Answer::List)),
+            false => {
+                let ty = self.plan.schema().field(0).data_type();
+                Ok(Some(Answer::Value(value(rows, ty).await?)))
+            }
+        }
     }
+
+    /// What stands in the marker's place with an answer.
+    pub(super) fn answered(&self, answer: &Answer) -> Expr {
+        let literal = |value: &ScalarValue| Expr::Literal(value.clone(), None);
+        match (answer, &self.marker) {
+            (Answer::List(items), Expr::InSubquery(test)) if !items.is_empty() => {
+                let items = items.iter().map(literal).collect();
+                Expr::InList(InList::new(test.expr.clone(), items, false))
+            }
+            (Answer::List(_), _) => Expr::Literal(ScalarValue::Boolean(Some(false)), None),
+            (Answer::Value(value), _) => literal(value),
+        }
+    }
+
+    /// What stands there in a plan that is kept: a placeholder of this name for the value, or for an array of the list. `None`: values
+    /// of its type are listed by another form than their own.
+    pub(super) fn open(&self, name: &str, settings: &Arc<FormatSettings>) -> Option<Expr> {
+        let (field, ty) = (self.plan.schema().field(0), self.item_type());
+        let placeholder = |field| {
+            Expr::Placeholder(Placeholder {
+                id: name.to_string(),
+                field: Some(Arc::new(field)),
+            })
+        };
+        let Expr::InSubquery(test) = &self.marker else {
+            return Some(placeholder(field.as_ref().clone().with_nullable(true)));
+        };
+        if ty == SqlType::Citext || ty.is_variable_numeric() || ty.item_type().is_some() {
+            return None;
+        }
+        let (name, body) = functions::quantified("=", false)?;
+        let array = SqlType::Array(Box::new(ty.clone()));
+        let list = placeholder(array.field(name, true));
+        let arguments = vec![((*test.expr).clone(), ty), (list, array)];
+        let definition = (name, body, false, Volatility::Immutable);
+        Some(tree::call(definition, arguments, SqlType::Bool, settings))
+    }
+
+    /// What that placeholder stands for.
+    pub(super) fn constant(&self, answer: &Answer) -> ScalarValue {
+        match answer {
+            Answer::Value(value) => value.clone(),
+            Answer::List(items) => {
+                let items: Vec<ScalarValue> = items.iter().cloned().collect();
+                let ty = self.plan.schema().field(0).data_type();
+                ScalarValue::List(ScalarValue::new_list_nullable(&items, ty))
+            }
+        }
+    }
+
+    fn item_type(&self) -> SqlType {
+        SqlType::from_field(self.plan.schema().field(0))
+    }
+}
+
+/// What a subquery gives.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// A scalar's value.
+    Value(ScalarValue),
+    /// Those of a list that are not NULL.
+    List(HashSet<ScalarValue>),
 }
 
 /// The one value; NULL without a row. Errors: 21000 for several rows.

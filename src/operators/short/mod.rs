@@ -432,6 +432,12 @@ impl ShortPlan {
         }
     }
 
+    /// Whether a limit ends it.
+    pub fn is_limited(&self) -> bool {
+        let is_limit = |step: &Step| matches!(step, Step::Limit { fetch: Some(_), .. });
+        self.steps.iter().any(is_limit)
+    }
+
     /// Whether conditions, by their form, bound what it reads of its table, so that it may say what is looked up in others.
     fn may_drive(&self) -> bool {
         match &self.source {
