@@ -52,7 +52,9 @@ pub use lock_rows::{LockRows, RowLock};
 pub use lookup_join::{Inner, LookupJoin, Partners};
 pub use operator::Operator;
 pub use plan::*;
-pub use relations::{Limit, Projection, RowCount, Sort, SubqueryAlias, TableScan, Union, Unnest, Window};
+pub use relations::{
+    Limit, Projection, RowCount, Sort, SubqueryAlias, TableScan, Union, Unnest, Values, Window,
+};
 pub use row_schema::{RowSchema, RowSchemaRef};
 pub use saved_name::SavedName;
 pub use shared_rows::{Rows, SharedRows};

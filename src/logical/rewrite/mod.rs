@@ -16,6 +16,7 @@
 //! | `union_sorts`     | the parts of a union give the first of their rows in the order in which the first of all are asked for |
 //! | `distinct_values` | aggregates of distinct values of one expression are aggregates of its groups                      |
 //! | `common_expressions` | what several expressions of a node compute is computed once                                       |
+//! | `waiting`         | functions that wait are called below groups, windows and rows of VALUES                           |
 //! | `columns`         | nobody gives a column that nobody asks for                                                        |
 //! | `existence`       | joins of which one side is only asked whether it has rows are semi-joins, or none (within `columns`) |
 //!
@@ -60,6 +61,7 @@ mod substitution;
 pub(crate) mod unasked;
 mod union_sorts;
 mod unions;
+mod waiting;
 pub(crate) use union_sorts::FIRST_ROWS_MAX;
 
 use std::cell::Cell;
@@ -90,6 +92,7 @@ const RULES: &[(&str, Without, Rule)] = &[
         Without::Runs,
         common_expressions::common_expressions,
     ),
+    ("waiting", Without::Fails, waiting::waiting),
     ("columns", Without::Runs, columns::columns),
 ];
 

@@ -14,6 +14,7 @@ use datafusion_physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoi
 use datafusion_physical_plan::operator_statistics::StatisticsRegistry;
 use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
+use super::exprs::waited_for;
 use super::{Builder, Operator};
 use crate::operators::join_sides::keeps_larger;
 use crate::operators::varying_columns::VaryingColumns;
@@ -117,9 +118,13 @@ impl Builder<'_> {
         let mut columns: Vec<ProjectionExpr> = schema.fields().iter().enumerate().map(own_column).collect();
         let own = columns.len();
         let mut on = Vec::with_capacity(keys.len());
-        for key in keys {
-            let expr = self.expr(key, plan.schema())?;
-            if expr.is::<Column>() {
+        let exprs = keys.iter().map(|key| self.expr(key, plan.schema()));
+        let (exprs, input) = waited_for(exprs.collect::<DataFusionResult<_>>()?, input)?;
+        for (key, expr) in keys.iter().zip(exprs) {
+            if expr
+                .downcast_ref::<Column>()
+                .is_some_and(|column| column.index() < own)
+            {
                 on.push(expr);
                 continue;
             }
