@@ -156,6 +156,17 @@ const RESERVED: [Keyword; 84] = [
     Keyword::WITH,
 ];
 
+/// Words behind which the parser reads an expression of their own form, where a function of a schema may be meant.
+const FORMS: [Keyword; 7] = [
+    Keyword::CEIL,
+    Keyword::CONVERT,
+    Keyword::EXISTS,
+    Keyword::FLOOR,
+    Keyword::INTERVAL,
+    Keyword::SUBSTR,
+    Keyword::SUBSTRING,
+];
+
 /// A name between backticks as one between double quotes.
 pub(super) fn quote_doubly(token: &mut TokenWithSpan) {
     if let Token::Word(word) = &mut token.token {
@@ -168,7 +179,7 @@ pub(super) fn quote_doubly(token: &mut TokenWithSpan) {
 pub(super) fn name_behind_point(token: &mut TokenWithSpan) {
     if let Token::Word(word) = &mut token.token
         && word.quote_style.is_none()
-        && RESERVED.contains(&word.keyword)
+        && (RESERVED.contains(&word.keyword) || FORMS.contains(&word.keyword))
     {
         word.value = word.value.to_ascii_lowercase();
         word.quote_style = Some('"');
