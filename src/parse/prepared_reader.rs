@@ -28,6 +28,22 @@ pub(super) fn explained_execute(tokens: &[TokenWithSpan]) -> Option<usize> {
     (keyword(at) == Keyword::EXECUTE).then_some(at)
 }
 
+/// Whether a statement that begins so can be prepared: a query, or a write.
+fn is_preparable(first: &Token) -> bool {
+    match first {
+        Token::LParen => true,
+        Token::Word(word) => {
+            let first = word.value.to_ascii_uppercase();
+            let verbs = [
+                "DELETE", "INSERT", "MERGE", "REPLACE", "SELECT", "TABLE", "UPDATE", "UPSERT", "VALUES",
+                "WITH",
+            ];
+            verbs.contains(&first.as_str())
+        }
+        _ => false,
+    }
+}
+
 /// The place of EXECUTE in `CREATE TABLE … AS EXECUTE`, which may be explained.
 pub(super) fn made_of_execute(tokens: &[TokenWithSpan]) -> Option<usize> {
     let keyword = |at: usize| match tokens.get(at).map(|token| &token.token) {
@@ -98,6 +114,9 @@ impl TokenReader<'_> {
             }
         }
         self.expect("AS")?;
+        if !self.peek().is_some_and(is_preparable) {
+            return Err(self.syntax_error());
+        }
         Ok(Command::Prepare {
             name,
             types,

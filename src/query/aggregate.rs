@@ -182,17 +182,16 @@ impl Binder<'_> {
             self.user_accumulation((name, function), arguments)?
         } else if star {
             if name != "count" {
-                return Err(Error::WrongObjectType {
-                    name: format!("{name}(*)"),
-                    expected: "count(*)",
-                    hint: None,
-                });
+                return Err(no_function(name, &[], false));
             }
             single_call(
                 Accumulator::Count,
                 vec![Expr::Literal(crate::tree::ScalarValue::Int64(Some(1)), None)],
                 SqlType::Int8,
             )
+        } else if name == "count" && arguments.is_empty() {
+            let message = "count(*) must be used to call a parameterless aggregate function";
+            return Err(fault(StatementFault::WrongObjectType, message));
         } else if name == "grouping" {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
             single_call(Accumulator::Grouping, arguments, SqlType::Int4)

@@ -23,7 +23,17 @@ impl Binder<'_> {
     ) -> Result<()> {
         let within = &function.within_group;
         if within.is_empty() {
-            return Ok(());
+            let taken = match Percentile::named(name) {
+                Some(_) => 2,
+                None => usize::from(name == "mode"),
+            };
+            return match taken > 0 && arguments.len() == taken {
+                true => Err(fault(
+                    StatementFault::WrongObjectType,
+                    format!("WITHIN GROUP is required for ordered-set aggregate {name}"),
+                )),
+                false => Ok(()),
+            };
         }
         if let ast::FunctionArguments::List(list) = &function.args
             && matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct))

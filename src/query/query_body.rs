@@ -16,7 +16,7 @@ use super::row_locks::refuse_in_term;
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
 use super::select_item::{SortKey, output_at};
-use super::with_name::{names_of, rename, repeated_name};
+use super::with_name::{names_of, not_readable_yet, rename, repeated_name};
 use crate::error::StatementFault;
 use crate::functions::Volatility;
 use crate::logical::work_table::WorkTable;
@@ -104,7 +104,7 @@ impl Binder<'_> {
         outer: Option<&Outer<'_>>,
     ) -> Result<()> {
         let outside = self.common_tables.len();
-        for cte in in_order(with)? {
+        for (at, cte) in in_order(with)?.into_iter().enumerate() {
             let name = fold(&cte.alias.name);
             if is_write(&cte.query) {
                 let message = "WITH clause containing a data-modifying statement must be at the top level";
@@ -121,7 +121,10 @@ impl Binder<'_> {
             } else if with.recursive && mentions(cte.query.as_ref(), &name) > 0 {
                 self.recursive_with(&name, cte, outer)?
             } else {
-                shared(self.query(&cte.query, outer)?, cte, query)?
+                let bound = self.query(&cte.query, outer);
+                let later = with.cte_tables.get(at..).filter(|_| !with.recursive);
+                let bound = bound.map_err(|error| not_readable_yet(error, later.unwrap_or_default()))?;
+                shared(bound, cte, query)?
             };
             rename(names_of(&mut source), &cte.alias, &name)?;
             self.common_tables.push(CommonTable { name, source });

@@ -122,9 +122,11 @@ use sqlparser::ast;
 
 use super::Statement;
 use crate::catalog::{Access, Relation, RelationName};
+use crate::error::StatementFault;
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
+use crate::parse::parameters;
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
@@ -169,7 +171,25 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
     result
 }
 
+/// A definition has no parameters, for it is read again without their values. One that is filled by a query may take them. Errors: 42P02.
+fn refuse_parameters(statement: &ast::Statement) -> Result<()> {
+    let is_filled = match statement {
+        ast::Statement::CreateTable(create) => create.query.is_some(),
+        ast::Statement::CreateView(create) => create.materialized,
+        _ => false,
+    };
+    match parameters::named(statement).first() {
+        Some(number) if !is_filled => Err(Error::InvalidStatement {
+            state: StatementFault::UndefinedParameter,
+            message: format!("there is no parameter ${number}"),
+            hint: None,
+        }),
+        _ => Ok(()),
+    }
+}
+
 async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<String> {
+    refuse_parameters(statement)?;
     match statement {
         ast::Statement::CreateTable(create) => match &create.query {
             Some(query) => create_table_as::execute(ctx, create, query).await,
