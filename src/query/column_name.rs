@@ -68,7 +68,6 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::Overlay { .. } => strong("overlay"),
         E::AtTimeZone { .. } => strong("timezone"),
         E::Tuple(_) => strong("row"),
-        E::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => Some(("bool".to_string(), 1)),
         _ => None,
     }
 }

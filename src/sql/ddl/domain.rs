@@ -4,7 +4,7 @@
 use sqlparser::ast::{Expr, ObjectName};
 
 use super::{default, notice, row_expression, type_lookup, user_type};
-use crate::catalog::{CatalogWriter, DomainCheck, DomainDef, TableDef, TypeDef, TypeKind};
+use crate::catalog::{CatalogWriter, ColumnDefault, DomainCheck, DomainDef, TableDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{DomainChange, NewDomain, NewDomainCheck};
 use crate::query;
@@ -104,9 +104,9 @@ async fn default_text(
     name: &str,
 ) -> Result<Option<String>> {
     let read = default::read(ctx, expr, ty, name).await?;
-    Ok(read.map(|_| match expr.to_string() {
-        literal if literal.starts_with('\'') && literal.ends_with('\'') => format!("{literal}::{ty}"),
-        other => other,
+    Ok(read.map(|default| match default {
+        ColumnDefault::Constant { text: Some(text), .. } => text.plain,
+        _ => expr.to_string(),
     }))
 }
 

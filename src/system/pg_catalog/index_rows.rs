@@ -165,6 +165,8 @@ fn term_class(terms: TermClass) -> i64 {
 
 /// The oid of gin's operator class that pg_trgm brings.
 const TRIGRAM_CLASS: i64 = 15_990;
+/// That of its family.
+const TRIGRAM_FAMILY: i64 = 15_991;
 
 /// Fills `pg_opclass` with what extensions bring.
 pub(super) fn operator_classes(_: &Source<'_>, rows: &mut RelationRows) {
@@ -174,9 +176,20 @@ pub(super) fn operator_classes(_: &Source<'_>, rows: &mut RelationRows) {
         ("opcname", text("gin_trgm_ops")),
         ("opcnamespace", text(PG_CATALOG_OID)),
         ("opcowner", text(OWNER_OID)),
-        ("opcfamily", text(0)),
+        ("opcfamily", text(TRIGRAM_FAMILY)),
         ("opcintype", text(SqlType::Text.oid())),
         ("opcdefault", text('f')),
         ("opckeytype", text(SqlType::Int4.oid())),
+    ]);
+}
+
+/// `pg_opfamily`: that of the class of trigrams.
+pub(super) fn operator_families(_: &Source<'_>, rows: &mut RelationRows) {
+    rows.push(&[
+        ("oid", text(TRIGRAM_FAMILY)),
+        ("opfmethod", text(GIN)),
+        ("opfname", text("gin_trgm_ops")),
+        ("opfnamespace", text(PG_CATALOG_OID)),
+        ("opfowner", text(OWNER_OID)),
     ]);
 }

@@ -62,6 +62,7 @@ static RELATIONS: &[Filled] = &[
         routine_rows::available_versions,
     ),
     ("pg_opclass", &[], index_rows::operator_classes),
+    ("pg_opfamily", &[], index_rows::operator_families),
     ("pg_partitioned_table", &[], partition_rows::partitioned_tables),
     ("pg_inherits", partition_rows::INHERITS, partition_rows::parents),
     ("pg_tables", &[], tables),
