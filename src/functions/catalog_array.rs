@@ -125,6 +125,18 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         ],
     },
     SetFunction {
+        name: "pg_sequence_parameters",
+        columns: &[
+            ("start_value", "sequence_starts"),
+            ("minimum_value", "sequence_minima"),
+            ("maximum_value", "sequence_maxima"),
+            ("increment", "sequence_increments"),
+            ("cycle_option", "sequence_cycles"),
+            ("cache_size", "sequence_caches"),
+            ("data_type", "sequence_types"),
+        ],
+    },
+    SetFunction {
         name: "aclexplode",
         columns: &[
             ("grantor", "aclexplode_grantors"),

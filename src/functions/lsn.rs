@@ -1,7 +1,10 @@
 //! Places in the log: their arithmetic, and how far the server is. Its log has no places that SQL could name: what is told is the time, which
 //! grows as they do.
 
-use super::{FunctionDef, T, null};
+use arrow::array::ArrayRef;
+
+use super::{Batch, FunctionDef, T, null};
+use crate::error::Raised;
 use crate::system::now_us;
 use crate::types::{CatalogType, Numeric, lsn};
 use crate::{Error, Result};
@@ -28,7 +31,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_last_wal_receive_lsn", &[], LSN, null),
     FunctionDef::new("pg_last_wal_replay_lsn", &[], LSN, null),
     FunctionDef::new("pg_last_xact_replay_timestamp", &[], T::TimestampTz, null),
+    FunctionDef::new("pg_is_wal_replay_paused", &[], T::Bool, only_in_recovery).volatile(),
+    FunctionDef::new("pg_get_wal_replay_pause_state", &[], T::Text, only_in_recovery).volatile(),
+    FunctionDef::new("pg_wal_replay_pause", &[], T::VOID, only_in_recovery).volatile(),
+    FunctionDef::new("pg_wal_replay_resume", &[], T::VOID, only_in_recovery).volatile(),
 ];
+
+/// What a server that follows another can be asked.
+fn only_in_recovery(_: &Batch<'_>) -> Result<ArrayRef> {
+    Err(Raised {
+        hint: Some("Recovery control functions can only be executed during recovery.".to_string()),
+        ..Raised::new("55000", "recovery is not in progress")
+    }
+    .into())
+}
 
 fn now() -> i64 {
     lsn::of_number(now_us().unsigned_abs())

@@ -51,7 +51,41 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|oid| state_of(c, oid).map(|(state, _)| state.is_called))
     })
     .volatile(),
+    // pg_sequence_parameters(oid): the columns of its row.
+    FunctionDef::catalog("sequence_starts", &[T::Oid], T::Int8, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| sequence.start))
+    })
+    .array(T::Int8),
+    FunctionDef::catalog("sequence_minima", &[T::Oid], T::Int8, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| sequence.min))
+    })
+    .array(T::Int8),
+    FunctionDef::catalog("sequence_maxima", &[T::Oid], T::Int8, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| sequence.max))
+    })
+    .array(T::Int8),
+    FunctionDef::catalog("sequence_increments", &[T::Oid], T::Int8, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| sequence.increment))
+    })
+    .array(T::Int8),
+    FunctionDef::catalog("sequence_cycles", &[T::Oid], T::Bool, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| sequence.cycles))
+    })
+    .array(T::Bool),
+    FunctionDef::catalog("sequence_caches", &[T::Oid], T::Int8, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| sequence.cache))
+    })
+    .array(T::Int8),
+    FunctionDef::catalog("sequence_types", &[T::Oid], T::Oid, |b, c| {
+        b.map1(|oid| told(c, oid, |sequence| i64::from(sequence.ty.sql_type().oid())))
+    })
+    .array(T::Oid),
 ];
+
+/// What a sequence's definition says, as the only item of an array.
+fn told<R>(catalog: &CatalogContext, oid: i64, what: impl Fn(&SequenceDef) -> R) -> Result<Vec<R>> {
+    sequence(catalog.statement(), oid).map(|sequence| vec![what(sequence)])
+}
 
 fn next(batch: &Batch<'_>, catalog: &CatalogContext) -> Result<ArrayRef> {
     let ctx = catalog.statement();

@@ -7,6 +7,7 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
 use super::from_item::{FromItem, renamed};
 use super::indexed_expressions;
+use super::partitioned_table::named_as;
 use super::routine_rows::is_once;
 use super::row_origin::RowOrigin;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
@@ -16,6 +17,7 @@ use super::table_function::table_function;
 use crate::catalog::{Access, Object, RelationName, TableDef, VersionRead, ViewDef};
 use crate::logical::stored_table::{table_source, whole_table_source};
 use crate::operators::catalog_table;
+use crate::parse::names::quoted_relation;
 use crate::parse::text_place;
 use crate::system::pg_catalog;
 use crate::system::statement_statistics::PG_STAT_STATEMENTS;
@@ -50,6 +52,11 @@ impl Binder<'_> {
                 self.lateral_join(left, right, (captured, fields), keep_left)
                     .map(Some)
             }
+            ast::TableFactor::Table {
+                name,
+                args: Some(args),
+                ..
+            } if args.args.is_empty() && kept_as_relation(name).is_some() => Ok(None),
             _ => self.lateral_function(left, factor, keep_left, outer),
         }
     }
@@ -114,7 +121,12 @@ impl Binder<'_> {
                 alias,
                 args: Some(args),
                 ..
-            } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref()),
+            } if args.args.is_empty()
+                && let Some((function, relation)) = kept_as_relation(name) =>
+            {
+                let named = alias.clone().unwrap_or_else(|| named_as(&function));
+                self.table(&quoted_relation("pg_catalog", relation), Some(&named))
+            }
             ast::TableFactor::Table { version: Some(_), .. } => {
                 Err(Error::unsupported("FOR SYSTEM_TIME behind a function", None))
             }
@@ -523,10 +535,11 @@ impl Binder<'_> {
     // ---- functions ----------------------------------------------------------------------------------------------
 }
 
-/// pg_get_keywords() and its like: their rows stand among the catalogs' relations, with no oid.
-fn kept_as_relation(name: &ast::ObjectName) -> bool {
-    let name = name_parts(name).ok().and_then(|mut parts| parts.pop());
-    name.is_some_and(|name| pg_catalog::table_oid("pg_catalog", &name) == Some(0))
+/// A function without arguments whose rows stand among the catalogs' relations, and the relation.
+fn kept_as_relation(name: &ast::ObjectName) -> Option<(String, &'static str)> {
+    let function = name_parts(name).ok()?.pop()?;
+    let relation = pg_catalog::relation_of_function(&function)?;
+    Some((function, relation))
 }
 
 /// What an item of FROM is called: by its alias, or by its name.

@@ -104,7 +104,8 @@ fn one_behind_the_other(
     Ok(Plan::Union(Union::try_new(inputs)?))
 }
 
-fn named_as(name: &str) -> ast::TableAlias {
+/// The alias that gives an item of FROM this name.
+pub(super) fn named_as(name: &str) -> ast::TableAlias {
     ast::TableAlias {
         explicit: true,
         name: Ident::with_quote('"', name),

@@ -130,16 +130,20 @@ fn system_types() -> HashMap<i64, SystemType> {
                 element,
                 category,
             ]| {
+                let name = name.unwrap_or_default();
+                // Arrays of records are of the category of records.
+                let is_array =
+                    category.as_deref() == Some("A") || number(&element) != 0 && name.starts_with('_');
                 let ty = SystemType {
                     namespace: number(&namespace),
-                    name: name.unwrap_or_default(),
+                    name,
                     length: number(&length) as i16,
                     by_value: by_value.as_deref() == Some("t"),
                     align: align.unwrap_or_default(),
                     storage: storage.unwrap_or_default(),
                     collation: number(&collation),
                     element: number(&element),
-                    is_array: category.as_deref() == Some("A"),
+                    is_array,
                 };
                 (number(&oid), ty)
             },

@@ -375,3 +375,40 @@ pub(crate) fn with_table_oid(relation: &Definition) -> SchemaRef {
 pub fn table_oid(schema: &str, name: &str) -> Option<i64> {
     definition(schema, name).map(|definition| definition.oid)
 }
+
+/// Functions without arguments whose rows are those of a relation: what PostgreSQL makes its view of.
+static FUNCTIONS_OF_RELATIONS: &[(&str, &str)] = &[
+    ("pg_config", "pg_config"),
+    ("pg_cursor", "pg_cursors"),
+    ("pg_get_backend_memory_contexts", "pg_backend_memory_contexts"),
+    ("pg_get_shmem_allocations", "pg_shmem_allocations"),
+    ("pg_hba_file_rules", "pg_hba_file_rules"),
+    ("pg_ident_file_mappings", "pg_ident_file_mappings"),
+    ("pg_lock_status", "pg_locks"),
+    ("pg_prepared_statement", "pg_prepared_statements"),
+    ("pg_show_all_file_settings", "pg_file_settings"),
+    ("pg_show_all_settings", "pg_settings"),
+    (
+        "pg_show_replication_origin_status",
+        "pg_replication_origin_status",
+    ),
+    ("pg_stat_get_archiver", "pg_stat_archiver"),
+    ("pg_stat_get_recovery_prefetch", "pg_stat_recovery_prefetch"),
+    ("pg_stat_get_slru", "pg_stat_slru"),
+    ("pg_stat_get_wal", "pg_stat_wal"),
+    ("pg_timezone_abbrevs", "pg_timezone_abbrevs"),
+    ("pg_timezone_names", "pg_timezone_names"),
+];
+
+/// The relation of pg_catalog that holds the rows of a function without arguments.
+pub fn relation_of_function(name: &str) -> Option<&'static str> {
+    let of_view = FUNCTIONS_OF_RELATIONS
+        .iter()
+        .find(|(function, _)| *function == name);
+    // A function's own rows stand under its name, with no oid.
+    let own = || definition("pg_catalog", name).filter(|definition| definition.oid == 0);
+    match of_view {
+        Some((_, relation)) => Some(relation),
+        None => own().map(|definition| definition.name),
+    }
+}
