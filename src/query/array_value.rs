@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold};
+use super::bound::declare_alike;
 use super::coercion::{CastContext, null_of, type_name};
 use crate::error::StatementFault;
 use crate::functions;
@@ -59,6 +60,7 @@ impl Binder<'_> {
     /// The array of these items, which are brought to one type.
     fn array_of(&mut self, items: Vec<Bound>) -> Result<Bound> {
         let item = self.common_type_of("ARRAY", &items)?;
+        let is_declared = declare_alike(&items, &item);
         let items = items
             .into_iter()
             .map(|bound| self.convert(bound, &item, CastContext::Implicit))
@@ -70,14 +72,18 @@ impl Binder<'_> {
             .collect::<Result<Option<Vec<Value>>>>()?;
         if let Some(values) = values {
             functions::check_rectangular(&values, functions::NOT_RECTANGULAR)?;
-            return Bound::constant(&Value::Array(values), ty);
+            return Ok(Bound {
+                is_declared,
+                ..Bound::constant(&Value::Array(values), ty)?
+            });
         }
         let arguments = items.into_iter().map(|bound| (bound.expr, bound.ty)).collect();
         let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-        Ok(Bound::new(
-            tree::call(definition, arguments, ty.clone(), &self.settings),
-            ty,
-        ))
+        let array = tree::call(definition, arguments, ty.clone(), &self.settings);
+        Ok(Bound {
+            is_declared,
+            ..Bound::new(array, ty)
+        })
     }
 
     /// A member of a document: `doc['a']`, `doc[0]`. Errors: 42804.
@@ -201,9 +207,13 @@ impl Binder<'_> {
         let index = self.expression(index, place)?;
         let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
         let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
+        let is_declared = array.is_declared;
         let arguments = vec![(array.expr, array.ty), (index.expr, index.ty)];
         let value = tree::call(definition, arguments, item.clone(), &self.settings);
-        Ok(Bound::new(value, item))
+        Ok(Bound {
+            is_declared,
+            ..Bound::new(value, item)
+        })
     }
 
     /// `a[low:high]` in a dimension, counted from 0. A limit that is not written is beyond what an array can have; one that is NULL makes

@@ -68,6 +68,8 @@ pub(super) struct QueryColumn {
     pub(super) ty: SqlType,
     /// The table column it is, unchanged.
     pub(super) origin: Option<(u32, i16)>,
+    /// Whether its digits are declared, as [`Bound::is_declared`] says.
+    pub(super) is_declared: bool,
     /// Whether it is a literal in every row.
     pub(super) constant: bool,
 }

@@ -15,6 +15,9 @@ pub(super) struct Bound {
     /// The column of a relation that it is, unchanged: the oid of the table or view and the attribute number (0: its whole row;
     /// [`UNWRITTEN`]: a column that the table does not have yet).
     pub(super) origin: Option<(u32, i16)>,
+    /// Whether the digits of its type are those that a column or a cast declares. What is computed has as many as may be needed, of
+    /// which a client, and who makes a table of it, is told nothing: `price + 1` is numeric.
+    pub(super) is_declared: bool,
 }
 
 /// The attribute number of a column that nobody has written yet.
@@ -25,6 +28,12 @@ pub(super) fn is_stored((_, attribute): &(u32, i16)) -> bool {
     *attribute != UNWRITTEN
 }
 
+/// Whether a construct (CASE, COALESCE …) of these operands and of this type declares its digits: all of them declare the same.
+pub(super) fn declare_alike(operands: &[Bound], ty: &SqlType) -> bool {
+    let declares = |operand: &Bound| operand.is_declared && operand.ty == *ty;
+    operands.iter().all(declares)
+}
+
 impl Bound {
     /// A computed expression.
     pub(super) fn new(expr: Expr, ty: SqlType) -> Bound {
@@ -32,11 +41,19 @@ impl Bound {
             expr,
             ty,
             origin: None,
+            is_declared: false,
         }
     }
     /// The same value as one that is computed: no column of a relation.
     pub(super) fn computed(self) -> Bound {
         Bound { origin: None, ..self }
+    }
+    /// The value with the digits that its type declares.
+    pub(super) fn declared(self) -> Bound {
+        Bound {
+            is_declared: true,
+            ..self
+        }
     }
     /// A constant.
     pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {

@@ -33,6 +33,7 @@ impl Binder<'_> {
             column: Column::new(Some(reference.clone()), CommonRows::field_name(at)),
             ty: column.ty.clone(),
             origin: column.origin,
+            is_declared: column.origin.is_some(),
             constant: false,
         });
         let columns = columns.collect();

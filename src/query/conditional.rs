@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Place};
-use super::bound::Bound;
+use super::bound::{Bound, declare_alike};
 use super::coercion::{self, CastContext, common_type};
 use super::once::is_repeatable;
 use super::operator::binary;
@@ -35,6 +35,7 @@ impl Binder<'_> {
         let mut asked = results.clone();
         asked.rotate_right(usize::from(otherwise.is_some()));
         let ty = self.common_type_of("CASE", &asked)?;
+        let is_declared = otherwise.is_some() && declare_alike(&asked, &ty);
         let mut results = results
             .into_iter()
             .map(|result| Ok(self.convert(result, &ty, CastContext::Implicit)?.expr))
@@ -61,11 +62,15 @@ impl Binder<'_> {
             Some(operand) => self.once(operand, |binder, operand| case(binder, Some(operand))),
             None => case(self, None),
         };
-        Ok(Bound::new(case?, ty))
+        Ok(Bound {
+            is_declared,
+            ..Bound::new(case?, ty)
+        })
     }
 
     pub(super) fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of("COALESCE", &arguments)?;
+        let is_declared = declare_alike(&arguments, &ty);
         let mut items = arguments
             .into_iter()
             .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
@@ -77,7 +82,10 @@ impl Binder<'_> {
         for item in items.iter().chain([&last]) {
             refuse_set_in("COALESCE", &item.expr)?;
         }
-        Ok(Bound::new(self.first_not_null(items, last.expr)?, ty))
+        Ok(Bound {
+            is_declared,
+            ..Bound::new(self.first_not_null(items, last.expr)?, ty)
+        })
     }
 
     /// The first of the items that is not NULL, or the last value.
@@ -114,7 +122,7 @@ impl Binder<'_> {
             });
         };
         let first = self.decided_beside(first, &second)?;
-        let mut ty = first.ty.clone();
+        let (is_declared, mut ty) = (first.is_declared, first.ty.clone());
         let expr = self.once(first, |binder, first| {
             let equal = binder.compare(Operator::Eq, first.clone(), second.clone())?;
             let first = binder.operand_of_equality(first, &second.ty)?;
@@ -127,7 +135,10 @@ impl Binder<'_> {
             );
             Ok(Expr::Case(case))
         })?;
-        Ok(Bound::new(expr, ty))
+        Ok(Bound {
+            is_declared,
+            ..Bound::new(expr, ty)
+        })
     }
 
     /// What `=` compares with a value of the other type: a number of another type widens it.
@@ -160,6 +171,7 @@ impl Binder<'_> {
     /// GREATEST and LEAST: NULLs do not take part.
     pub(super) fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of(&name.to_uppercase(), &arguments)?;
+        let is_declared = declare_alike(&arguments, &ty);
         let items = arguments
             .into_iter()
             .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
@@ -174,7 +186,7 @@ impl Binder<'_> {
             let better = self.both_once([best, item], |binder, both| binder.better_of(op, both))?;
             best = Bound::new(better, ty.clone());
         }
-        Ok(best)
+        Ok(Bound { is_declared, ..best })
     }
 
     /// The first value where the comparison with the second holds, or the second is NULL; else the second.

@@ -362,7 +362,12 @@ impl Binder<'_> {
                 let expr = Expr::Column(Column::new(Some(reference.clone()), &name));
                 ScopeColumn {
                     name,
-                    bound: Bound { expr, ty, origin },
+                    bound: Bound {
+                        expr,
+                        ty,
+                        origin,
+                        is_declared: true,
+                    },
                 }
             })
             .collect();
@@ -487,6 +492,7 @@ impl Binder<'_> {
                         expr,
                         ty,
                         origin: column.origin,
+                        is_declared: column.is_declared,
                     },
                 }
             })

@@ -102,6 +102,7 @@ impl Binder<'_> {
             // Its values show the digits that they have.
             return Ok(Bound {
                 origin: None,
+                is_declared: false,
                 ..bound
             });
         }
@@ -111,7 +112,8 @@ impl Binder<'_> {
             // A whole number has no digits behind the point.
             return self.as_numeric(bound);
         }
-        self.convert(bound, &target, CastContext::Explicit)
+        let cast = self.convert(bound, &target, CastContext::Explicit)?;
+        Ok(cast.declared())
     }
 }
 

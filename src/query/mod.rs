@@ -279,6 +279,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
                 ty,
                 table_oid,
                 attribute,
+                is_declared: column.is_declared,
             }
         })
         .collect();

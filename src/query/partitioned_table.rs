@@ -49,6 +49,7 @@ impl Binder<'_> {
             column: Column::from(plan.schema().qualified_field(at)),
             ty,
             origin: (at + 1 < shown.len()).then(|| (table.oid, i16::try_from(at + 1).unwrap_or(0))),
+            is_declared: true,
             constant: false,
         });
         let columns = columns.collect();

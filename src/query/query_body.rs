@@ -89,6 +89,7 @@ impl Binder<'_> {
                 column: Column::new_unqualified(&name),
                 ty,
                 origin: column.origin,
+                is_declared: column.is_declared,
                 constant: column.constant,
             });
         }
@@ -318,6 +319,7 @@ impl Binder<'_> {
                             column: inner,
                             ty: column.bound.ty,
                             origin: column.bound.origin,
+                            is_declared: column.bound.is_declared,
                             constant: false,
                         }),
                         _ => Err(Error::internal("a table's column that is none")),
@@ -351,10 +353,12 @@ impl Binder<'_> {
             return Err(fault(StatementFault::Syntax, message));
         }
         let mut types = Vec::with_capacity(left.columns.len());
+        let mut declared = Vec::with_capacity(left.columns.len());
         for (a, b) in left.columns.iter().zip(&right.columns) {
             let common = common_type(&[a.ty.clone(), b.ty.clone()])
                 .map(|ty| without_scale_of_constants(ty, [a, b].iter().all(|column| column.constant)));
             types.push(common.ok_or_else(|| no_common_type(word, &a.ty, &b.ty))?);
+            declared.push(a.is_declared && b.is_declared && a.ty == b.ty);
         }
         let shown: Vec<String> = left.columns.iter().map(|column| column.name.clone()).collect();
         let names: Vec<String> = shown.iter().map(|name| self.unique_name(name)).collect();
@@ -376,15 +380,16 @@ impl Binder<'_> {
         };
         let columns = shown
             .into_iter()
-            .zip(types)
+            .zip(types.into_iter().zip(declared))
             .enumerate()
-            .map(|(index, (name, ty))| {
+            .map(|(index, (name, (ty, is_declared)))| {
                 let column = Column::from(plan.schema().qualified_field(index));
                 QueryColumn {
                     name,
                     column,
                     ty,
                     origin: None,
+                    is_declared,
                     constant: false,
                 }
             })

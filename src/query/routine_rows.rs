@@ -195,6 +195,7 @@ impl Binder<'_> {
                     expr: Expr::Column(column.column.clone()),
                     ty: column.ty.clone(),
                     origin: column.origin,
+                    is_declared: column.is_declared,
                 };
                 items.push(BoundItem {
                     name: name.clone(),
@@ -216,6 +217,7 @@ impl Binder<'_> {
             column.name.clone_from(name);
             // What a function gives is no table's, whatever its query reads.
             column.origin = None;
+            column.is_declared = false;
         }
         Ok(bound)
     }

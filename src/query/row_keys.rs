@@ -63,6 +63,7 @@ pub(super) fn with_row_keys(
                     ty,
                     table_oid: 0,
                     attribute: 0,
+                    is_declared: true,
                 });
             }
         }

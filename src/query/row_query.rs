@@ -228,6 +228,7 @@ impl Binder<'_> {
                     expr: column(first + at),
                     ty: known.ty.clone(),
                     origin: known.origin,
+                    is_declared: known.origin.is_some(),
                 },
             });
             let columns: Vec<ScopeColumn> = columns.collect();

@@ -375,6 +375,7 @@ fn output_column(item: BoundItem, name: &str) -> QueryColumn {
         constant: matches!(item.bound.expr, Expr::Literal(..)),
         ty: item.bound.ty,
         origin: item.bound.origin,
+        is_declared: item.bound.is_declared,
     }
 }
 

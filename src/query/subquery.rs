@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, BoundQuery, Place, fault};
+use super::binder::{Binder, Bound, BoundQuery, Place, QueryColumn, fault};
 use super::branches::Branches;
 use super::coercion::{self, CastContext};
 use super::correlation_bound;
@@ -46,10 +46,10 @@ impl Binder<'_> {
         Ok((bound, marker))
     }
 
-    fn one_column(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(SqlType, Subquery)> {
+    fn one_column(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(QueryColumn, Subquery)> {
         let (bound, marker) = self.subquery(query, place)?;
         match bound.columns.as_slice() {
-            [column] => Ok((column.ty.clone(), marker)),
+            [column] => Ok((column.clone(), marker)),
             [] => Err(fault(StatementFault::Syntax, "subquery must return a column")),
             _ => Err(fault(
                 StatementFault::Syntax,
@@ -60,17 +60,20 @@ impl Binder<'_> {
 
     /// `(SELECT …)` as a value.
     pub(super) fn scalar_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
-        let (ty, marker) = self.one_column(query, place)?;
+        let (column, marker) = self.one_column(query, place)?;
+        let (ty, is_declared) = (column.ty, column.is_declared);
         let plan = &marker.subquery;
         let is_open = plan.has_expression(|expr| matches!(expr, Expr::Placeholder(_)));
         let is_nullable = plan.schema().field(0).is_nullable() && !is_open;
-        let value = Expr::ScalarSubquery(marker);
-        if is_nullable {
-            return Ok(Bound::new(value, ty));
+        let mut value = Expr::ScalarSubquery(marker);
+        if !is_nullable {
+            // A column without NULLs (a parameter may become one) gives one when there is no row.
+            value = self.perhaps_null(value, &ty, Volatility::Immutable);
         }
-        // A column without NULLs (a parameter may become one) gives one when there is no row.
-        let value = self.perhaps_null(value, &ty, Volatility::Immutable);
-        Ok(Bound::new(value, ty))
+        Ok(Bound {
+            is_declared,
+            ..Bound::new(value, ty)
+        })
     }
 
     /// The expression, as one that may be NULL.

@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault};
+use super::bound::declare_alike;
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
@@ -37,10 +38,12 @@ impl Binder<'_> {
             rows.push(bound);
         }
         let width = rows.first().map_or(0, Vec::len);
-        let mut types = Vec::with_capacity(width);
+        let (mut types, mut declared) = (Vec::with_capacity(width), Vec::with_capacity(width));
         for index in 0..width {
             let column: Vec<Bound> = rows.iter().map(|row| row[index].clone()).collect();
-            types.push(self.common_type_of("VALUES", &column)?);
+            let ty = self.common_type_of("VALUES", &column)?;
+            declared.push(declare_alike(&column, &ty));
+            types.push(ty);
         }
         let names: Vec<String> = (1..=width)
             .map(|index| self.unique_name(&format!("column{index}")))
@@ -57,13 +60,14 @@ impl Binder<'_> {
         let plan = self.value_rows(exprs, &names, &types)?;
         let columns = names
             .iter()
-            .zip(types)
+            .zip(types.into_iter().zip(declared))
             .enumerate()
-            .map(|(index, (_, ty))| QueryColumn {
+            .map(|(index, (_, (ty, is_declared)))| QueryColumn {
                 name: format!("column{}", index + 1),
                 column: Column::from(plan.schema().qualified_field(index)),
                 ty,
                 origin: None,
+                is_declared,
                 constant: false,
             })
             .collect();

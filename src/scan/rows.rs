@@ -25,6 +25,18 @@ pub struct OutputColumn {
     pub table_oid: u32,
     /// See `table_oid`.
     pub attribute: i16,
+    /// Whether the digits of its type are declared by a column or a cast: what is computed has as many as may be needed.
+    pub is_declared: bool,
+}
+
+impl OutputColumn {
+    /// Its type as clients are told, and as a table or a view made of it has it: a computed numeric is of any digits.
+    pub fn shown_type(&self) -> SqlType {
+        match self.is_declared {
+            true => self.ty.clone(),
+            false => self.ty.with_any_digits(),
+        }
+    }
 }
 
 /// A piece of a result.

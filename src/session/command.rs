@@ -369,6 +369,7 @@ fn text_column(name: &str) -> OutputColumn {
         ty: SqlType::Text,
         table_oid: 0,
         attribute: 0,
+        is_declared: true,
     }
 }
 

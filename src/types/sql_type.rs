@@ -258,6 +258,15 @@ impl SqlType {
         SqlType::numeric(FIXED_PRECISION_MAX, scale)
     }
 
+    /// The type with numerics of any digits, its items' too.
+    pub fn with_any_digits(&self) -> SqlType {
+        match self {
+            SqlType::Numeric(_) => SqlType::Numeric(None),
+            SqlType::Array(item) => SqlType::Array(Box::new(item.with_any_digits())),
+            other => other.clone(),
+        }
+    }
+
     /// The size of a numeric that is carried in 16 bytes.
     pub fn fixed_size(&self) -> Option<NumericSize> {
         match self {

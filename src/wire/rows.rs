@@ -33,7 +33,7 @@ pub(super) fn put_row_description(columns: &[OutputColumn], formats: &[WireForma
         buffer.extend_from_slice(&column.attribute.to_be_bytes());
         buffer.extend_from_slice(&column.ty.oid().to_be_bytes());
         buffer.extend_from_slice(&column.ty.length().to_be_bytes());
-        buffer.extend_from_slice(&column.ty.modifier().to_be_bytes());
+        buffer.extend_from_slice(&column.shown_type().modifier().to_be_bytes());
         let is_binary = formats.get(index) == Some(&WireFormat::Binary);
         buffer.extend_from_slice(&u16::from(is_binary).to_be_bytes());
     }

@@ -141,7 +141,7 @@ pub(super) async fn create_filled(
         columns.push(ColumnDef::new(
             FIRST_COLUMN_ID + at as ColumnId,
             name,
-            stored_type(&output.ty)?,
+            stored_type(&output.shown_type())?,
         ));
     }
     let (wildcards, _) = wildcard::take(ctx, &new.relation.name, &mut new.options, &[]).await?;

@@ -64,7 +64,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     let columns: Vec<(String, String)> = column_names
         .iter()
         .zip(&planned.columns)
-        .map(|(name, output)| (name.clone(), stored_name(&view_type(&output.ty))))
+        .map(|(name, output)| (name.clone(), stored_name(&view_type(&output.shown_type()))))
         .collect();
     if let Some(replaced) = replaced {
         check_replacement(replaced, &columns)?;

@@ -154,6 +154,7 @@ pub(crate) fn columns(statement: &ast::Statement) -> Vec<OutputColumn> {
         ty,
         table_oid: 0,
         attribute: 0,
+        is_declared: true,
     }]
 }
 

@@ -83,6 +83,7 @@ fn output_columns(ctx: &StatementContext, routine: &RoutineDef, types: &[SqlType
         ty: concrete_type(ctx, &output.ty, element.as_ref()).unwrap_or(SqlType::Text),
         table_oid: 0,
         attribute: 0,
+        is_declared: true,
     });
     columns.collect()
 }

@@ -259,6 +259,7 @@ fn shown(ctx: &StatementContext, name: &str) -> Result<Ran> {
         ty: SqlType::Text,
         table_oid: 0,
         attribute: 0,
+        is_declared: true,
     };
     let value = array_of(&[Value::Text(ctx.settings.show(name)?)], &SqlType::Text)?;
     let schema = Schema::new(vec![column.ty.field(&column.name, true)]);
