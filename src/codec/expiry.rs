@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::key::{self, KeyField};
 use super::keyspace::{ENTRY_PREFIX_BYTES, TableId};
-use super::row::{ColumnId, RowReader, RowTimes, Stored};
+use super::row::{ColumnId, RowReader, RowTimes, Stored, column_of_verified};
 use super::stored_value::read_integer;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -113,10 +113,18 @@ impl ExpiryRule {
     /// The same of a row value of which `RowReader::new` made a reader before; of most only the beginning is read.
     #[inline]
     pub fn over_at_of_verified(&self, key: &[u8], value: &[u8]) -> Result<i64> {
-        let row = || RowReader::of_verified(value);
         match &self.lifetime {
-            Some((ExpiryBase::Value { .. }, _)) => self.over_at(key, &row()?),
-            _ => self.counted(key, RowTimes::of_verified(value)?, row),
+            Some((ExpiryBase::Value { id, unit, missing }, lifetime)) => {
+                let (times, stored) = column_of_verified(value, *id)?;
+                match times.expiry {
+                    Some(own) => Ok(own),
+                    None => Ok(after(moment_in(stored, *unit, *missing)?, *lifetime)),
+                }
+            }
+            _ => {
+                let row = || RowReader::of_verified(value);
+                self.counted(key, RowTimes::of_verified(value)?, row)
+            }
         }
     }
 
@@ -135,16 +143,12 @@ impl ExpiryRule {
         };
         let base = match base {
             ExpiryBase::Write { untold } => Some(times.write_time.unwrap_or(*untold)),
-            ExpiryBase::Value { id, unit, missing } => match row()?.get(*id) {
-                Some(Stored::Bytes(bytes)) => Some(unit.micros(read_integer(bytes)?)),
-                Some(Stored::Null) => None,
-                None => *missing,
-            },
+            ExpiryBase::Value { id, unit, missing } => moment_in(row()?.get(*id), *unit, *missing)?,
             ExpiryBase::Key { before, field, unit } => {
                 Some(unit.micros(key_number(key, before, field, *unit)?))
             }
         };
-        Ok(base.map_or(NEVER, |base| base.saturating_add(*lifetime)))
+        Ok(after(base, *lifetime))
     }
 }
 
@@ -161,6 +165,22 @@ impl ExpiryRules {
         let [a, b, c, d, 0, 0] = *prefix else { return None };
         self.rules.get(&TableId::from_be_bytes([a, b, c, d]))
     }
+}
+
+/// So long after a moment, if there is one.
+#[inline]
+fn after(base: Option<i64>, lifetime: i64) -> i64 {
+    base.map_or(NEVER, |base| base.saturating_add(lifetime))
+}
+
+/// The moment in a column of a row value. Errors: `Corrupt`.
+#[inline]
+fn moment_in(stored: Option<Stored<'_>>, unit: MomentUnit, missing: Option<i64>) -> Result<Option<i64>> {
+    Ok(match stored {
+        Some(Stored::Bytes(bytes)) => Some(unit.micros(read_integer(bytes)?)),
+        Some(Stored::Null) => None,
+        None => missing,
+    })
 }
 
 /// A whole number of a key. Errors: `Corrupt`.
@@ -199,7 +219,9 @@ mod tests {
     }
 
     fn over_at(rule: &ExpiryRule, key: &[u8], row: &[u8]) -> i64 {
-        rule.over_at(key, &RowReader::new(row).unwrap()).unwrap()
+        let moment = rule.over_at(key, &RowReader::new(row).unwrap()).unwrap();
+        assert_eq!(rule.over_at_of_verified(key, row), Ok(moment));
+        moment
     }
 
     fn of_value(id: ColumnId, unit: MomentUnit) -> ExpiryRule {
@@ -251,6 +273,34 @@ mod tests {
             "written before the column"
         );
         assert_eq!(MomentUnit::Days.micros(i64::from(i32::MAX)), NEVER, "infinity");
+    }
+
+    #[test]
+    fn a_column_is_found_wherever_it_stands() {
+        let moment = |at: i64| at.to_le_bytes();
+        let row = |columns: &[(ColumnId, &[u8])]| {
+            let mut writer = RowWriter::default();
+            writer.set_times(None, None);
+            for (id, bytes) in columns {
+                writer.push_stored(*id, Stored::Bytes(bytes));
+            }
+            writer.finish()
+        };
+        let (one, long) = (moment(1), vec![b'x'; 70_000]);
+        for (columns, over) in [
+            (&[(2, &b"a"[..]), (3, &one)][..], 101),
+            (&[(3, &one), (4, b"a")], 101),
+            (&[(1, b"a"), (3, &one)], 101),
+            (&[(1, b""), (2, &long), (3, &one)], 101),
+            (&[(1, b"a"), (2, b"b"), (4, b"c")], 107),
+            (&[(4, b"a"), (5, b"b")], 107),
+            (&[], 107),
+        ] {
+            assert_eq!(
+                over_at(&of_value(3, MomentUnit::Micros), b"", &row(columns)),
+                over
+            );
+        }
     }
 
     #[test]
