@@ -268,6 +268,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
         .columns
         .into_iter()
         .map(|column| {
+            let is_unwritten = column.constant && !column.origin.as_ref().is_none_or(is_stored);
             let (table_oid, attribute) = column.origin.filter(is_stored).unwrap_or((0, 0));
             let ty = match column.ty {
                 SqlType::Unknown => untyped.clone(),
@@ -280,6 +281,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
                 table_oid,
                 attribute,
                 is_declared: column.is_declared,
+                is_unwritten,
             }
         })
         .collect();

@@ -58,13 +58,7 @@ pub(super) fn with_row_keys(
             places.push(place.unwrap_or(outputs.len()));
             if place.is_none() {
                 outputs.push(column);
-                columns.push(OutputColumn {
-                    name: String::new(),
-                    ty,
-                    table_oid: 0,
-                    attribute: 0,
-                    is_declared: true,
-                });
+                columns.push(OutputColumn::declared("", ty));
             }
         }
         keys.push(RowKey { table, places });

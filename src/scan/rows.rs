@@ -27,9 +27,23 @@ pub struct OutputColumn {
     pub attribute: i16,
     /// Whether the digits of its type are declared by a column or a cast: what is computed has as many as may be needed.
     pub is_declared: bool,
+    /// Whether it is the NULL of a column that nobody has written yet.
+    pub is_unwritten: bool,
 }
 
 impl OutputColumn {
+    /// A column of no table, of a type that is declared.
+    pub fn declared(name: impl Into<String>, ty: SqlType) -> OutputColumn {
+        OutputColumn {
+            name: name.into(),
+            ty,
+            table_oid: 0,
+            attribute: 0,
+            is_declared: true,
+            is_unwritten: false,
+        }
+    }
+
     /// Its type as clients are told, and as a table or a view made of it has it: a computed numeric is of any digits.
     pub fn shown_type(&self) -> SqlType {
         match self.is_declared {

@@ -364,13 +364,7 @@ fn begins_explain(text: &str) -> bool {
 }
 
 fn text_column(name: &str) -> OutputColumn {
-    OutputColumn {
-        name: name.to_string(),
-        ty: SqlType::Text,
-        table_oid: 0,
-        attribute: 0,
-        is_declared: true,
-    }
+    OutputColumn::declared(name, SqlType::Text)
 }
 
 fn show_all_columns() -> Vec<OutputColumn> {

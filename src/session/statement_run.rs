@@ -126,8 +126,9 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
     for wanted in described {
         loop {
             let (at, column) = rest.next()?;
-            // Where it comes from is no part of what was told: a table that is made again, or a view, may give it as well.
-            if column.name == wanted.name && column.ty == wanted.ty {
+            // Where it comes from is no part of what was told: a table that is made again, or a view, may give it as well. The NULL of a
+            // column that no write has made yet is one of any type.
+            if column.name == wanted.name && (column.ty == wanted.ty || column.is_unwritten) {
                 kept.push(at);
                 break;
             }

@@ -178,29 +178,11 @@ impl CellValues<'_> {
         if value == Value::Null {
             return Ok(None);
         }
-        Ok(match (self.declared_type(cell, expr), ty) {
-            (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
-            (Some(ty), _) => dynamic_type_of(&ty),
-            (None, SqlType::Int2 | SqlType::Int4) if !matches!(cell, Cell::Queried(..)) => {
-                Some(SqlType::Int8)
-            }
-            (None, SqlType::Numeric(_)) => Some(SqlType::Float8),
-            (None, ty) => dynamic_type_of(&ty),
-        })
-    }
-
-    /// The type that the statement itself gives a value.
-    fn declared_type(&self, cell: &Cell, expr: &Expr) -> Option<SqlType> {
-        match (expr, cell) {
-            (Expr::Nested(inner), _) => self.declared_type(cell, inner),
-            (Expr::Cast { data_type, .. }, _) => named(self.ctx, data_type),
-            (Expr::TypedString(typed), _) => named(self.ctx, &typed.data_type),
-            (_, Cell::Parameter(at)) if !self.ctx.parameters_are_constants => {
-                let ty = self.ctx.parameter_types.get(*at)?;
-                (*ty != SqlType::Unknown).then(|| ty.clone())
-            }
-            _ => None,
-        }
+        let parameter = |at: usize| match self.ctx.parameters_are_constants {
+            true => None,
+            false => self.ctx.parameter_types.get(at).cloned(),
+        };
+        Ok(cell.type_given(declared_type(self.ctx, cell, expr, &parameter), &ty))
     }
 }
 
@@ -211,6 +193,38 @@ impl Cell {
             Cell::Constant(_) | Cell::Parameter(_) => true,
             Cell::Computed(computed, _) => computed.is_settled(),
             Cell::Queried(..) | Cell::Default => false,
+        }
+    }
+
+    /// The type that a dynamic column is expected to get from the cell, which `expr` states, before a run tells whether it is NULL.
+    /// `types`: those of the parameters, as far as they are known.
+    pub(super) fn expected_type(
+        &self,
+        ctx: &StatementContext,
+        expr: &Expr,
+        types: &[Option<SqlType>],
+    ) -> Option<SqlType> {
+        let parameter = |at: usize| types.get(at).cloned().flatten();
+        let ty = match self {
+            Cell::Default => return None,
+            Cell::Constant(constant) if constant.value == Value::Null => return None,
+            Cell::Constant(constant) => constant.ty.clone(),
+            Cell::Parameter(at) => parameter(*at).unwrap_or(SqlType::Text),
+            Cell::Computed(_, ty) | Cell::Queried(_, ty) => ty.clone(),
+        };
+        self.type_given(declared_type(ctx, self, expr, &parameter), &ty)
+    }
+
+    /// The type that a dynamic column gets from the cell: `declared` by the statement, else what a value of type `ty` looks like.
+    fn type_given(&self, declared: Option<SqlType>, ty: &SqlType) -> Option<SqlType> {
+        match (declared, ty) {
+            (Some(SqlType::Numeric(size)), _) => Some(SqlType::Numeric(size)),
+            (Some(ty), _) => dynamic_type_of(&ty),
+            (None, SqlType::Int2 | SqlType::Int4) if !matches!(self, Cell::Queried(..)) => {
+                Some(SqlType::Int8)
+            }
+            (None, SqlType::Numeric(_)) => Some(SqlType::Float8),
+            (None, ty) => dynamic_type_of(ty),
         }
     }
 
@@ -244,6 +258,22 @@ impl Cell {
             Cell::Default => {}
         }
         Ok(self)
+    }
+}
+
+/// The type that the statement itself gives a value. `parameter`: that of `$n`, counted from 0.
+fn declared_type(
+    ctx: &StatementContext,
+    cell: &Cell,
+    expr: &Expr,
+    parameter: &dyn Fn(usize) -> Option<SqlType>,
+) -> Option<SqlType> {
+    match (expr, cell) {
+        (Expr::Nested(inner), _) => declared_type(ctx, cell, inner, parameter),
+        (Expr::Cast { data_type, .. }, _) => named(ctx, data_type),
+        (Expr::TypedString(typed), _) => named(ctx, &typed.data_type),
+        (_, Cell::Parameter(at)) => parameter(*at).filter(|ty| *ty != SqlType::Unknown),
+        _ => None,
     }
 }
 

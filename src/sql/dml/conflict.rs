@@ -12,6 +12,7 @@ use super::assign::with_columns;
 use super::cell::is_default_word;
 use super::conflict_keys::ConflictKeys;
 use super::generated_columns::with_generated;
+use super::insert_source::Source;
 use super::references::References;
 use super::row_checks::RowChecks;
 use super::row_event::RowEvent;
@@ -153,6 +154,40 @@ fn written_update<'u>(
         }
         _ => Cow::Borrowed(update),
     }
+}
+
+/// ON CONFLICT of an INSERT with NULL for columns that the rows proposed are given nothing but NULL for and that the table does not have: no
+/// write has told their types yet.
+pub(super) fn with_nulls<'o>(
+    target: &Target,
+    insert: &'o ast::Insert,
+    source: &Source,
+) -> Option<Cow<'o, OnInsert>> {
+    let (on, unwritten) = (insert.on.as_ref()?, source.unwritten(&target.table));
+    let mut changed = Cow::Borrowed(on);
+    if unwritten.is_empty() || !matches!(on, OnInsert::OnConflict(_)) {
+        return Some(changed);
+    }
+    let null = |expr: &mut Expr| {
+        if let Expr::CompoundIdentifier(parts) = &*expr
+            && let [relation, name] = parts.as_slice()
+            && [EXCLUDED, target.name()].contains(&names::fold(relation).as_str())
+            && unwritten.contains(&names::fold(name).as_str())
+        {
+            *expr = Expr::value(ast::Value::Null);
+        }
+    };
+    if let OnInsert::OnConflict(clause) = changed.to_mut()
+        && let OnConflictAction::DoUpdate(update) = &mut clause.action
+    {
+        for assignment in &mut update.assignments {
+            change_outside_subqueries(&mut assignment.value, null);
+        }
+        if let Some(selection) = &mut update.selection {
+            change_outside_subqueries(selection, null);
+        }
+    }
+    Some(changed)
 }
 
 /// The target's rows, then those proposed.

@@ -14,6 +14,7 @@ use super::generated_columns::{generates_of_both, with_dependents};
 use super::insert_clauses::Clauses;
 use super::insert_source::{Source, SourceQuery};
 use super::insert_target::target_of;
+use super::named_columns::returns_all;
 use super::new_rows::NewRows;
 use super::partition_routes::Routes;
 use super::references::References;
@@ -106,16 +107,19 @@ impl InsertPlan {
         if target.table.gets_columns() {
             let before = Arc::clone(&target.table);
             target.add_columns(ctx, source.new_columns(ctx).await?)?;
-            conflict::add_new_columns(ctx, &mut target, insert.on.as_ref(), types).await?;
+            let on = conflict::with_nulls(&target, insert, &source);
+            conflict::add_new_columns(ctx, &mut target, on.as_deref(), types).await?;
             if !Arc::ptr_eq(&before, &target.table) {
                 source = Source::bind(ctx, &target, insert, &names, types)?;
             }
             target.tell_added(ctx);
         }
-        InsertPlan::of_source(ctx, Clauses::of(insert), (target, source), types)
+        let on = conflict::with_nulls(&target, insert, &source);
+        let clauses = Clauses::of(insert).with_on(on.as_deref());
+        InsertPlan::of_source(ctx, clauses, (target, source), types)
     }
 
-    /// Binds it without the columns that it would add, but for those of patterns.
+    /// Binds it with the columns that it would add to a table that gets some, which nobody else gets to know.
     pub(super) fn bind_for_describe(
         ctx: &StatementContext,
         insert: &ast::Insert,
@@ -125,8 +129,16 @@ impl InsertPlan {
         bind_narrowed(types, |types, narrows| {
             let (mut target, names) = target_of(ctx, insert, narrows && may_narrow)?;
             target.assume_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
-            let source = Source::bind(ctx, &target, insert, &names, types)?;
-            InsertPlan::of_source(ctx, Clauses::of(insert), (target, source), types)
+            let mut source = Source::bind(ctx, &target, insert, &names, types)?;
+            let expected = source.expected_columns(ctx, types);
+            // What `*` is told to be must not depend on whether a value proves to be NULL.
+            if !expected.is_empty() && !returns_all(insert.returning.as_deref()) {
+                target.assume_columns(ctx, expected)?;
+                source = Source::bind(ctx, &target, insert, &names, types)?;
+            }
+            let on = conflict::with_nulls(&target, insert, &source);
+            let clauses = Clauses::of(insert).with_on(on.as_deref());
+            InsertPlan::of_source(ctx, clauses, (target, source), types)
         })
     }
 

@@ -24,4 +24,9 @@ impl<'a> Clauses<'a> {
             is_upsert: is_upsert(insert),
         }
     }
+
+    /// The same with another ON CONFLICT.
+    pub(super) fn with_on(self, on: Option<&'a ast::OnInsert>) -> Clauses<'a> {
+        Clauses { on, ..self }
+    }
 }

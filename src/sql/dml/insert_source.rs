@@ -13,7 +13,7 @@ use super::target::{Target, dynamic_type_of};
 use super::user_cast::assigned_query;
 use super::values::{self, ValuesPlan};
 use crate::Result;
-use crate::catalog::NewDynamicColumn;
+use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::parse::unread_words::{self, InsertColumns};
 use crate::query::{self, QueryPlan};
 use crate::system::StatementContext;
@@ -133,15 +133,30 @@ impl Source {
         match self {
             Source::Defaults | Source::Routed(_) => Ok(Vec::new()),
             Source::Values(values) => values.new_columns(ctx).await,
-            Source::Query(query) => {
-                let columns = query.plan.columns();
-                let columns = query.positions.iter().zip(&query.names).zip(columns.iter());
-                let missing = columns.filter(|((position, _), _)| position.is_none());
-                let new = missing.filter_map(|((_, name), output)| {
-                    let name = name.clone();
-                    dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn::of_value(name, ty))
-                });
-                Ok(new.collect())
+            Source::Query(query) => Ok(query.new_columns()),
+        }
+    }
+
+    /// The same before a run, with the types that are expected of them. `types`: those of the parameters, as far as they are known.
+    pub(super) fn expected_columns(
+        &self,
+        ctx: &StatementContext,
+        types: &[Option<SqlType>],
+    ) -> Vec<NewDynamicColumn> {
+        match self {
+            Source::Defaults | Source::Routed(_) => Vec::new(),
+            Source::Values(values) => values.expected_columns(ctx, types),
+            Source::Query(query) => query.new_columns(),
+        }
+    }
+
+    /// The names that are given nothing but NULL, and that the table, which has got the others, has no column for.
+    pub(super) fn unwritten(&self, table: &TableDef) -> Vec<&str> {
+        match self {
+            Source::Defaults | Source::Routed(_) | Source::Query(_) => Vec::new(),
+            Source::Values(values) => {
+                let names = values.unwritten();
+                names.filter(|name| table.column_index(name).is_none()).collect()
             }
         }
     }
@@ -163,6 +178,20 @@ impl Source {
             Source::Values(values) => values.rows,
             Source::Defaults | Source::Routed(_) | Source::Query(_) => 1,
         }
+    }
+}
+
+impl SourceQuery {
+    /// The dynamic columns that its rows bring and the table does not have.
+    fn new_columns(&self) -> Vec<NewDynamicColumn> {
+        let columns = self.plan.columns();
+        let columns = self.positions.iter().zip(&self.names).zip(columns.iter());
+        let missing = columns.filter(|((position, _), _)| position.is_none());
+        let new = missing.filter_map(|((_, name), output)| {
+            let name = name.clone();
+            dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn::of_value(name, ty))
+        });
+        new.collect()
     }
 }
 

@@ -104,10 +104,15 @@ impl NamedColumns {
     }
 
     fn returned(&mut self, items: Option<&[SelectItem]>) {
-        let is_wildcard =
-            |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
-        self.all |= items.unwrap_or_default().iter().any(is_wildcard);
+        self.all |= returns_all(items);
     }
+}
+
+/// Whether `*` is among the items of RETURNING.
+pub(super) fn returns_all(items: Option<&[SelectItem]>) -> bool {
+    let is_wildcard =
+        |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+    items.unwrap_or_default().iter().any(is_wildcard)
 }
 
 impl Visitor for NamedColumns {

@@ -265,14 +265,29 @@ pub(super) fn sets_key(target: &Target, assignments: &[ast::Assignment]) -> Resu
     Ok(target.has_key_column(named.iter().map(|(name, ..)| name.as_str())))
 }
 
-/// Gives the table the columns that SET names and patterns match, for a statement that does not run. Errors: 54011.
+/// Gives the table the columns that SET would add, for a statement that does not run: as [`add_dynamic_columns`], but for what is NULL
+/// in a run alone. `of_patterns`: only those that patterns match. Errors: those of binding, 54011.
 pub(super) fn assume_columns(
     ctx: &StatementContext,
     target: &mut Target,
-    assignments: &[ast::Assignment],
+    (assignments, of_patterns): (&[ast::Assignment], bool),
+    types: &[Option<SqlType>],
+    type_of: impl Fn(&Target, &Expr) -> Result<SqlType>,
 ) -> Result<()> {
     let named = pairs(assignments, &target.table.name)?;
-    target.assume_columns_of_patterns(ctx, named.iter().map(|(name, ..)| name.as_str()))
+    target.assume_columns_of_patterns(ctx, named.iter().map(|(name, ..)| name.as_str()))?;
+    let mut expected = Vec::new();
+    for (name, _, expr) in named.into_iter().filter(|_| !of_patterns) {
+        if target.table.column_index(&name).is_some() || is_default(expr) {
+            continue;
+        }
+        let ty = match Cells::bind(ctx, &[expr], Clause::Set, &mut types.to_vec()) {
+            Ok((stated, _)) => stated[0].expected_type(ctx, expr, types),
+            Err(_) => dynamic_type_of(&type_of(target, expr)?),
+        };
+        expected.extend(ty.map(|ty| NewDynamicColumn::of_value(name, ty)));
+    }
+    target.assume_columns(ctx, expected)
 }
 
 /// Whether SET names columns that the table does not have yet. Errors: 42703.

@@ -281,6 +281,15 @@ impl Target {
         names: impl Iterator<Item = &'n str>,
     ) -> Result<()> {
         let new = self.columns_of_patterns(names);
+        self.assume_columns(ctx, new)
+    }
+
+    /// Finds the positions of columns that a run would add.
+    pub(super) fn assume_columns(
+        &mut self,
+        ctx: &StatementContext,
+        new: Vec<NewDynamicColumn>,
+    ) -> Result<()> {
         if !new.is_empty() {
             self.added.extend(new.iter().map(|column| column.name.clone()));
             let table = self.whole.with_dynamic_columns(new, ctx.settings.columns_max)?;

@@ -15,7 +15,7 @@ use futures::stream::BoxStream;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
 use super::moved_rows::{MovedRows, Parted};
-use super::named_columns::NamedColumns;
+use super::named_columns::{NamedColumns, returns_all};
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
@@ -88,22 +88,14 @@ impl UpdatePlan {
         let mut target = target_of(ctx, update, narrows)?;
         if names_new_columns(&target, &update.assignments)? {
             let known = types.clone();
-            add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
-                let computed = [expr];
-                let finding = finding(update, &[], &computed, None);
-                let found = RowSearch::bind(ctx, target, finding, &mut known.clone())?;
-                found
-                    .types()
-                    .pop()
-                    .ok_or_else(|| Error::internal("an expression has no type"))
-            })
-            .await?;
+            let type_of = |target: &Target, expr: &Expr| type_over_rows(ctx, update, (target, expr), &known);
+            add_dynamic_columns(ctx, &mut target, &update.assignments, &known, type_of).await?;
             target.tell_added(ctx);
         }
         UpdatePlan::bind(ctx, update, target, types, after)
     }
 
-    /// Binds it as far as it can be without the columns that it adds; `None` where it takes those.
+    /// Binds it with the columns that it would add, as far as their types can be told; `None` where it takes the others.
     pub(super) fn bind_for_describe(
         ctx: &StatementContext,
         update: &ast::Update,
@@ -111,7 +103,20 @@ impl UpdatePlan {
     ) -> Result<Option<UpdatePlan>> {
         bind_narrowed(types, |types, narrows| {
             let mut target = target_of(ctx, update, narrows)?;
-            assume_columns(ctx, &mut target, &update.assignments)?;
+            if names_new_columns(&target, &update.assignments)? {
+                let known = types.clone();
+                let type_of =
+                    |target: &Target, expr: &Expr| type_over_rows(ctx, update, (target, expr), &known);
+                // What `*` is told to be must not depend on whether a value proves to be NULL.
+                let of_patterns = returns_all(update.returning.as_deref());
+                assume_columns(
+                    ctx,
+                    &mut target,
+                    (&update.assignments, of_patterns),
+                    &known,
+                    type_of,
+                )?;
+            }
             let adds_columns = names_new_columns(&target, &update.assignments)?;
             match UpdatePlan::bind(ctx, update, target, types, None) {
                 Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
@@ -360,6 +365,26 @@ fn target_of(ctx: &StatementContext, update: &ast::Update, narrows: bool) -> Res
         target.narrow(ctx, NamedColumns::of_update(update))?;
     }
     Ok(target)
+}
+
+/// The type of an expression over the rows that an UPDATE finds.
+fn type_over_rows(
+    ctx: &StatementContext,
+    update: &ast::Update,
+    (target, expr): (&Target, &Expr),
+    known: &[Option<SqlType>],
+) -> Result<SqlType> {
+    let computed = [expr];
+    let found = RowSearch::bind(
+        ctx,
+        target,
+        finding(update, &[], &computed, None),
+        &mut known.to_vec(),
+    )?;
+    found
+        .types()
+        .pop()
+        .ok_or_else(|| Error::internal("an expression has no type"))
 }
 
 /// Where an UPDATE finds its rows.

@@ -158,6 +158,26 @@ impl ValuesPlan {
         Ok(new)
     }
 
+    /// The same before a run, with the types that are expected of them. `types`: those of the parameters, as far as they are known.
+    pub(super) fn expected_columns(
+        &self,
+        ctx: &StatementContext,
+        types: &[Option<SqlType>],
+    ) -> Vec<NewDynamicColumn> {
+        let unwritten = self.unwritten.iter();
+        let new = unwritten.filter_map(|(name, cells)| {
+            let mut expected = cells.iter();
+            let ty = expected.find_map(|(cell, expr)| cell.expected_type(ctx, expr, types))?;
+            Some(NewDynamicColumn::of_value(name.clone(), ty))
+        });
+        new.collect()
+    }
+
+    /// The names that are given and that the table has no column for.
+    pub(super) fn unwritten(&self) -> impl Iterator<Item = &str> + '_ {
+        self.unwritten.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Those of the columns at `wanted` that are given; `None` when only a run tells what they hold. Errors: as `arrays`.
     pub(super) async fn settled_arrays(
         &self,

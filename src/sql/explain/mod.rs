@@ -149,13 +149,7 @@ pub(crate) fn columns(statement: &ast::Statement) -> Vec<OutputColumn> {
         Ok(Format::Json) => SqlType::Json,
         Ok(Format::Text | Format::Yaml | Format::Xml) | Err(_) => SqlType::Text,
     };
-    vec![OutputColumn {
-        name: "QUERY PLAN".to_string(),
-        ty,
-        table_oid: 0,
-        attribute: 0,
-        is_declared: true,
-    }]
+    vec![OutputColumn::declared("QUERY PLAN", ty)]
 }
 
 /// The same of the words of an EXPLAIN, before what it explains. Errors: 42601.

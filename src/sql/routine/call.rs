@@ -78,12 +78,10 @@ fn written_arguments(routine: &RoutineDef) -> Vec<bool> {
 fn output_columns(ctx: &StatementContext, routine: &RoutineDef, types: &[SqlType]) -> Vec<OutputColumn> {
     let element = element_of(routine, types);
     let outputs = routine.outputs().enumerate();
-    let columns = outputs.map(|(at, output)| OutputColumn {
-        name: output.name.clone().unwrap_or_else(|| format!("column{}", at + 1)),
-        ty: concrete_type(ctx, &output.ty, element.as_ref()).unwrap_or(SqlType::Text),
-        table_oid: 0,
-        attribute: 0,
-        is_declared: true,
+    let columns = outputs.map(|(at, output)| {
+        let name = output.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
+        let ty = concrete_type(ctx, &output.ty, element.as_ref()).unwrap_or(SqlType::Text);
+        OutputColumn::declared(name, ty)
     });
     columns.collect()
 }

@@ -254,13 +254,7 @@ fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<
 
 /// SHOW of one setting.
 fn shown(ctx: &StatementContext, name: &str) -> Result<Ran> {
-    let column = OutputColumn {
-        name: name.to_string(),
-        ty: SqlType::Text,
-        table_oid: 0,
-        attribute: 0,
-        is_declared: true,
-    };
+    let column = OutputColumn::declared(name, SqlType::Text);
     let value = array_of(&[Value::Text(ctx.settings.show(name)?)], &SqlType::Text)?;
     let schema = Schema::new(vec![column.ty.field(&column.name, true)]);
     let batch = RecordBatch::try_new(Arc::new(schema), vec![value]).map_err(Error::arrow)?;
