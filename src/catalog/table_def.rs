@@ -220,6 +220,12 @@ impl TableDef {
         let columns = self.columns.iter().enumerate();
         columns.filter_map(|(at, column)| Some((at, column.generation()?)))
     }
+    /// The generated columns that are computed of a column.
+    pub fn columns_computed_of(&self, id: ColumnId) -> impl Iterator<Item = &ColumnDef> {
+        let computed = self.generations();
+        let computed = computed.filter(move |(_, generation)| generation.inputs.contains(&id));
+        computed.map(|(at, _)| &self.columns[at])
+    }
     /// The least and the greatest value of an index's first column, where that is computed of others and has few: entries are looked for
     /// in as many places, whatever conditions say of it.
     pub fn few_first_values(&self, index: &IndexDef) -> Option<(i64, i64)> {

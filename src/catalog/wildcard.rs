@@ -22,7 +22,8 @@ impl TableDef {
     /// Whether a write may add a column of this name, which the table does not have. A pattern is no name of a column.
     pub fn may_get_column(&self, name: &str) -> bool {
         let is_wildcard = self.wildcards.iter().any(|known| known.name == name);
-        self.options.dynamic_columns && !is_wildcard || self.pattern_of(name).is_some()
+        let is_gettable = self.options.dynamic_columns && !is_wildcard || self.pattern_of(name).is_some();
+        is_gettable && !self.has_column_named(name)
     }
 
     /// The wildcard column that says what a column of this name is.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::primary_key::hide_key;
-use crate::catalog::{Catalog, Relation, TableDef, dependents_key};
+use crate::catalog::{Catalog, ColumnDef, Relation, TableDef, dependents_key};
 use crate::codec::row::ColumnId;
 use crate::parse::parse_query;
 use crate::query;
@@ -23,11 +23,36 @@ pub(super) fn of_column<'a>(
         let Some(at) = table.column_index_by_id(column) else {
             return false;
         };
-        table.columns[at].name = NO_NAME.to_string();
+        // What is computed of the column needs it, not who reads that.
+        let computed: Vec<ColumnId> = table
+            .columns_computed_of(column)
+            .filter(|computed| !computed.hidden)
+            .map(|computed| computed.id)
+            .collect();
+        for computed in table.columns.iter_mut().filter(|own| computed.contains(&own.id)) {
+            computed.default = None;
+        }
+        let name = std::mem::replace(&mut table.columns[at].name, NO_NAME.to_string());
+        if table.may_get_column(&name) {
+            keep_unwritable(table, at, name);
+        }
         // What indexes hold of the column goes with it.
         table.remove_indexes(|index| !index.is_plain());
         true
     })
+}
+
+/// Has a name that writes may add to the table be that of a column which no query reaches: it does not read as one nobody has written yet.
+fn keep_unwritable(table: &mut TableDef, like: usize, name: String) {
+    let id = table.next_column_id;
+    table.next_column_id += 1;
+    table.columns.push(ColumnDef {
+        id,
+        name,
+        hidden: true,
+        default: None,
+        ..table.columns[like].clone()
+    });
 }
 
 /// The same of the primary key, which says that columns of a group are the same in all its rows.

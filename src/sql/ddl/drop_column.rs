@@ -6,8 +6,8 @@ use super::column_users;
 use super::column_views;
 use super::default_dependents::{self, DependentDefault};
 use super::table_change::{changed_key, undefined_column};
-use super::{expiry, foreign_key, generation, notice, notice_cascade, sequence, triggers};
-use crate::catalog::{CatalogWriter, ColumnDef, TableDef};
+use super::{expiry, foreign_key, notice, notice_cascade, sequence, triggers};
+use crate::catalog::{CatalogWriter, ColumnDef, Relation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -39,9 +39,8 @@ pub(super) async fn drop(
         return Err(changed_key(table));
     }
     expiry::check_drop(table, &name)?;
-    let views = column_views::of_column(ctx, table, id);
     let column = format!("column {name} of table {}", table.name);
-    column_users::drop_all(ctx, views, column, cascade).await?;
+    column_users::drop_all(ctx, views_of(ctx, table, id, cascade), column, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;
     triggers::drop_users_of_column(ctx, table, (id, &name), cascade)?;
     drop_dependents(ctx, table, (id, &name), cascade)?;
@@ -51,6 +50,25 @@ pub(super) async fn drop(
     }
     table.remove_column(id);
     Ok(())
+}
+
+/// The views that go with a column: those that need it, and with CASCADE those that need what is computed of it.
+fn views_of<'a>(
+    ctx: &'a StatementContext,
+    table: &TableDef,
+    id: ColumnId,
+    cascade: bool,
+) -> Vec<&'a Relation> {
+    let mut views = column_views::of_column(ctx, table, id);
+    let computed = table
+        .columns_computed_of(id)
+        .filter(|column| cascade && !column.hidden);
+    for view in computed.flat_map(|column| column_views::of_column(ctx, table, column.id)) {
+        if views.iter().all(|known| known.oid() != view.oid()) {
+            views.push(view);
+        }
+    }
+    views
 }
 
 /// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.
@@ -98,7 +116,7 @@ fn drop_dependents(
     (id, name): (ColumnId, &str),
     cascade: bool,
 ) -> Result<()> {
-    let all: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
+    let all: Vec<ColumnDef> = table.columns_computed_of(id).cloned().collect();
     // What an index holds of the column goes with it, and so the index.
     let (computed, dependents): (Vec<ColumnDef>, Vec<ColumnDef>) = all
         .into_iter()

@@ -195,13 +195,6 @@ pub(super) fn behind(column: &ColumnDef, key: Vec<KeyColumn>) -> Vec<KeyColumn> 
     std::iter::once(first).chain(key).collect()
 }
 
-/// The generated columns that are computed of a column.
-pub(super) fn dependents(table: &TableDef, id: ColumnId) -> impl Iterator<Item = &ColumnDef> {
-    let generations = table.generations();
-    let dependent = generations.filter(move |(_, generation)| generation.inputs.contains(&id));
-    dependent.map(|(at, _)| &table.columns[at])
-}
-
 /// DROP EXPRESSION: the column keeps its values, and takes those that writes give it. Errors: 42703, 55000, 0A000 for one that the
 /// server computes by itself.
 pub(super) fn drop_expression(

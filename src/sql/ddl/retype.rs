@@ -7,7 +7,7 @@ use super::column::collation_of;
 use super::column_users;
 use super::rewrite::{becomes, not_automatic};
 use super::table_change::Change;
-use super::{check, default, expiry, foreign_key, generation, index_expression, index_terms, sequence};
+use super::{check, default, expiry, foreign_key, index_expression, index_terms, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
@@ -89,7 +89,7 @@ pub(super) async fn set_type(
 /// Errors: 0A000 for a column that generated ones are computed of, but for those that indexes hold.
 fn check_no_dependents(table: &TableDef, column: &ColumnDef) -> Result<()> {
     let is_of_index = |dependent: &ColumnDef| dependent.hidden && !table.is_key_column(dependent.id);
-    let mut dependents = generation::dependents(table, column.id);
+    let mut dependents = table.columns_computed_of(column.id);
     match dependents.find(|dependent| !is_of_index(dependent)) {
         None => Ok(()),
         Some(dependent) => Err(Error::ColumnUsed {
