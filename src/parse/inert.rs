@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::hints::Hints;
-use super::token_reader::is_word_at;
+use super::token_reader::{closing, is_word_at};
 use super::{like, names, table_keys};
 use crate::{Error, Result};
 
@@ -37,7 +37,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hint
     if is_table || keeps_query {
         take_with_data(tokens, hints);
     }
-    let (mut at, mut depth) = (2, 0usize);
+    let (mut at, mut depth, mut partitioned) = (2, 0usize, None);
     while at < tokens.len() {
         match &tokens[at].token {
             Token::LParen => depth += 1,
@@ -51,11 +51,18 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hint
         let begins_item = matches!(tokens[at - 1].token, Token::LParen | Token::Comma);
         if !begins_item && keyword(tokens, at) == Keyword::TABLESPACE {
             take_tablespace(tokens, &mut at, hints);
-        } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is_word_at(tokens, at + 1, "OIDS")
-            || (is_table || keeps_query)
-                && depth == 0
-                && keyword(tokens, at) == Keyword::USING
-                && is_word_at(tokens, at + 1, "heap")
+        } else if depth == 0 && keyword(tokens, at) == Keyword::PARTITION && is_word_at(tokens, at + 1, "BY")
+        {
+            partitioned = Some(at);
+            at += 2;
+        } else if depth == 0
+            && keyword(tokens, at) == Keyword::WITH
+            && let (Some(begin), Some(end)) = (partitioned.take(), closing(tokens, at + 1))
+        {
+            // The parser wants the options of a partitioned table before its key.
+            tokens[begin..=end].rotate_left(at - begin);
+            at = end + 1;
+        } else if depth == 0 && is_storage(tokens, at, is_table || keeps_query)
             || is_table && depth == 1 && !begins_item && is_compression(tokens, at)
         {
             tokens.drain(at..at + 2);
@@ -68,6 +75,15 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hint
         give_types(tokens);
     }
     Ok(())
+}
+
+/// `WITHOUT OIDS`, and `USING heap` of what holds rows.
+fn is_storage(tokens: &[TokenWithSpan], at: usize, holds_rows: bool) -> bool {
+    match keyword(tokens, at) {
+        Keyword::WITHOUT => is_word_at(tokens, at + 1, "OIDS"),
+        Keyword::USING => holds_rows && is_word_at(tokens, at + 1, "heap"),
+        _ => false,
+    }
 }
 
 /// `COMPRESSION pglz` behind the type of a column.

@@ -5,7 +5,7 @@ use crate::client::{Protocol, Target, TextClient};
 
 const RELATIONS: &str = "SELECT c.oid::regclass::text, c.relkind, keyspan_table_definition(c.oid) FROM pg_class c \
     JOIN pg_namespace n ON n.oid = c.relnamespace \
-    WHERE c.relkind IN ('r', 'v', 'm') AND n.nspname NOT IN ('information_schema', 'keyspan') AND n.nspname NOT LIKE 'pg\\_%' ORDER BY c.oid";
+    WHERE c.relkind IN ('r', 'p', 'v', 'm') AND n.nspname NOT IN ('information_schema', 'keyspan') AND n.nspname NOT LIKE 'pg\\_%' ORDER BY c.oid";
 
 /// What went wrong: of each relation of a database whose text does not make it again, the text and what came of it. How many were made.
 pub(crate) async fn differences(target: &Target) -> (usize, Vec<String>) {

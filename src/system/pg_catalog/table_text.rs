@@ -67,8 +67,19 @@ impl Text<'_> {
             ));
         }
         statements.extend(self.indexes());
+        statements.extend(self.attachment());
         statements.extend(self.comments());
         statements
+    }
+
+    /// What makes a partition one of its table, once all that this has is there.
+    fn attachment(&self) -> Option<String> {
+        let partition = self.relation.partition.as_ref()?;
+        let parent = self
+            .objects
+            .relation_display_name(partition.parent, self.search_path)?;
+        let (name, bound) = (&self.name, &partition.bound);
+        Some(format!("ALTER TABLE {parent} ATTACH PARTITION {name} {bound}"))
     }
 
     fn of_view(&self) -> Option<Vec<String>> {
@@ -132,8 +143,12 @@ impl Text<'_> {
             Some(OnCommit::DeleteRows) => " ON COMMIT DELETE ROWS",
             Some(OnCommit::Drop) => " ON COMMIT DROP",
         };
+        let partitioning = match &relation.partitioning {
+            None => String::new(),
+            Some(partitioning) => format!(" PARTITION BY {}", partitioning.definition),
+        };
         format!(
-            "CREATE {kind} {} {list}{}{on_commit}",
+            "CREATE {kind} {} {list}{partitioning}{}{on_commit}",
             self.created_name(),
             self.options()
         )
