@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use super::binder::{Binder, Bound, Place};
-use super::scope::{ColumnName, Scope, nearest};
+use super::scope::{ColumnName, Scope, is_version_time, nearest};
 use crate::catalog::TableDef;
 use crate::system::{Notice, UnwrittenColumns};
 use crate::types::Value;
@@ -56,6 +56,10 @@ impl Binder<'_> {
         let Some(table) = table.cloned() else {
             return Err(unknown);
         };
+        // The time of a version is no column that a write adds.
+        if is_version_time(column.name, |name| table.column_index(name).is_some()) {
+            return Err(unknown);
+        }
         if !self.reads_as_null(column) {
             return Err(match column.is_quoted {
                 true => unknown,

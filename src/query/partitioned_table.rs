@@ -10,6 +10,7 @@ use super::from_item::FromItem;
 use super::lock_scope::LockedTable;
 use crate::catalog::TableDef;
 use crate::operators::catalog_table::TABLE_OID;
+use crate::parse::VERSION_TIME_END;
 use crate::tree::{Column, Plan, Union};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -33,10 +34,13 @@ impl Binder<'_> {
             items.push(self.stored_table(partition, Some(&named_as(known_as)))?);
         }
         let locked = self.locks.tables.split_off(before);
+        let visible = table.visible_columns().count();
+        let time = version_time(&items);
         let shown: Vec<(&str, SqlType)> = table
             .visible_columns()
             .map(|column| (column.name.as_str(), column.ty.clone()))
             .chain([(TABLE_OID, SqlType::Oid)])
+            .chain(time.as_deref().map(|time| (time, SqlType::Int8)))
             .collect();
         let mut names: Vec<String> = shown.iter().map(|(name, _)| self.unique_name(name)).collect();
         let keys: Vec<&Bound> = locked.iter().flat_map(|locked| &locked.key).collect();
@@ -48,13 +52,13 @@ impl Binder<'_> {
             name: name.to_string(),
             column: Column::from(plan.schema().qualified_field(at)),
             ty,
-            origin: (at + 1 < shown.len()).then(|| (table.oid, i16::try_from(at + 1).unwrap_or(0))),
+            origin: (at < visible).then(|| (table.oid, i16::try_from(at + 1).unwrap_or(0))),
             is_declared: true,
             constant: false,
         });
         let columns = columns.collect();
         let mut item = self.named(BoundQuery { plan, columns }, &table.name, alias)?;
-        item.scope.visible.truncate(shown.len() - 1);
+        item.scope.visible.truncate(visible);
         if let Some(relation) = item.scope.relations.first_mut() {
             let mut keys = relation
                 .columns
@@ -65,8 +69,8 @@ impl Binder<'_> {
                 let key = keys.by_ref().take(locked.key.len()).collect();
                 self.locks.tables.push(LockedTable { key, ..locked });
             }
-            let table_oid = relation.columns.pop();
-            relation.hidden.extend(table_oid);
+            let hidden = relation.columns.split_off(visible);
+            relation.hidden.extend(hidden.into_iter().next());
             match alias {
                 None => relation.schema = Some(table.schema.clone()),
                 Some(_) => relation.hidden_name = Some(table.name.clone()),
@@ -76,8 +80,27 @@ impl Binder<'_> {
             }
             relation.row_type = Some(Arc::new(table.row_type()));
         }
+        if time.is_some() {
+            self.note_version_times(&mut item, visible + 1);
+        }
         Ok(item)
     }
+}
+
+/// A name by which all partitions know the time of a version; `None`: not all of them tell it.
+fn version_time(items: &[FromItem]) -> Option<String> {
+    let hidden = |item: &FromItem| {
+        let relation = item.scope.relations.first();
+        relation.map_or_else(Vec::new, |relation| {
+            relation.hidden.iter().map(|column| column.name.clone()).collect()
+        })
+    };
+    let (first, others) = items.split_first()?;
+    let of_others: Vec<Vec<String>> = others.iter().map(hidden).collect();
+    let mut times = hidden(first)
+        .into_iter()
+        .filter(|name| name.ends_with(VERSION_TIME_END));
+    times.find(|time| of_others.iter().all(|names| names.contains(time)))
 }
 
 /// The rows of all partitions, with their columns and the keys by which each is locked under these names.
@@ -115,7 +138,7 @@ pub(super) fn named_as(name: &str) -> ast::TableAlias {
     }
 }
 
-/// The columns of these names of a partition, the last of which is hidden.
+/// The columns of these names of a partition, the last of which are hidden.
 fn columns_of(item: &FromItem, shown: &[(&str, SqlType)]) -> Result<Vec<Bound>> {
     let relation = item.scope.relations.first();
     let relation = relation.ok_or_else(|| Error::internal("a table without its relation"))?;

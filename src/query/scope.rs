@@ -11,6 +11,7 @@ use super::indexed_column::IndexedColumn;
 use super::row_origin::RowOrigin;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
+use crate::parse::VERSION_TIME_END;
 use crate::tree::{Column, Expr, Transformed, TreeNode, TreeNodeRecursion};
 use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
@@ -107,8 +108,24 @@ pub(super) struct Outer<'a> {
     pub(super) reaches_out: RefCell<bool>,
 }
 
-/// What serves instead of a column that every table of PostgreSQL has.
-fn system_column_hint(name: &str) -> Option<&'static str> {
+/// Whether a name is that of the time of a column's versions, as SELECT knows it of tables that keep them.
+pub(super) fn is_version_time(name: &str, is_column: impl Fn(&str) -> bool) -> bool {
+    name.strip_suffix(VERSION_TIME_END).is_some_and(is_column)
+}
+
+/// What serves instead of a column that every table of PostgreSQL has, or instead of the time of a version.
+fn hidden_column_hint<'a>(
+    name: &str,
+    mut relations: impl Iterator<Item = &'a ScopeRelation>,
+) -> Option<&'static str> {
+    let is_column =
+        |relation: &ScopeRelation, name: &str| relation.columns.iter().any(|column| column.name == name);
+    if relations.any(|relation| is_version_time(name, |name| is_column(relation, name))) {
+        return Some(
+            "Only SELECT tells the times of versions, of a table with VERSIONS or HISTORY: find the rows by one, as in \
+             WHERE id IN (SELECT id FROM t WHERE …).",
+        );
+    }
     match name {
         "ctid" => Some("Rows of tables have it, those of views and subqueries do not."),
         "xmin" => Some("Rows of tables have it, those of views and subqueries do not."),
@@ -201,21 +218,25 @@ impl Scope {
             }),
             (None, _) => Err(Error::UndefinedColumn {
                 name: format!("{}.{name}", relation.name),
-                hint: system_column_hint(name).map(str::to_string).or_else(|| {
-                    nearest(name, relation.columns.iter().map(|column| column.name.as_str())).map(|near| {
-                        format!(
-                            "Perhaps you meant to reference the column \"{}.{near}\".",
-                            relation.name
+                hint: hidden_column_hint(name, std::iter::once(relation))
+                    .map(str::to_string)
+                    .or_else(|| {
+                        nearest(name, relation.columns.iter().map(|column| column.name.as_str())).map(
+                            |near| {
+                                format!(
+                                    "Perhaps you meant to reference the column \"{}.{near}\".",
+                                    relation.name
+                                )
+                            },
                         )
-                    })
-                }),
+                    }),
             }),
         }
     }
 
     /// The HINT for an unknown unqualified name.
     pub(super) fn hint_for(&self, name: &str, quoted: bool) -> Option<String> {
-        if let Some(hint) = system_column_hint(name) {
+        if let Some(hint) = hidden_column_hint(name, self.relations.iter()) {
             return Some(hint.to_string());
         }
         let mut best: Option<(usize, String)> = None;
