@@ -24,12 +24,9 @@ pub(super) fn kept(ctx: &StatementContext) -> Option<Kept> {
     })
 }
 
-/// Whether the trash takes the table: not what goes with its session, nor what is computed of others.
+/// Whether the trash takes the table: not what goes with its session, nor what is computed of others, nor what has no rows of its own.
 pub(super) fn takes(table: &TableDef) -> bool {
-    !table.is_temporary()
-        && !table.is_materialized_view()
-        && table.partitioning.is_none()
-        && table.partition.is_none()
+    !table.is_temporary() && !table.is_materialized_view() && table.partitioning.is_none()
 }
 
 /// What of relations that are dropped and of foreign keys goes with a table of them.

@@ -19,6 +19,7 @@ use crate::catalog::{
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{Persistence, TrashName, TrashStatement};
 use crate::parse::names;
+use crate::parse::quoting::quote_ident;
 use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::table::{SequenceState, Sequences, is_empty};
@@ -114,9 +115,11 @@ async fn undrop(ctx: &StatementContext, name: &TrashName, new_name: Option<&Obje
     let target = target(ctx, &trashed, new_name)?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     writer.take_from_trash(&trashed)?;
+    tell_detached(ctx, &table, &target.name);
     let mut restored = TableDef {
         schema: target.schema,
         name: target.name,
+        partition: None,
         ..table
     };
     let mut taken = vec![restored.name.clone()];
@@ -130,6 +133,19 @@ async fn undrop(ctx: &StatementContext, name: &TrashName, new_name: Option<&Obje
     let keeps_name = restored.name == trashed.name && restored.schema == trashed.schema;
     put_with_foreign_keys(ctx, &writer, restored).await?;
     undrop_dependents::restore(ctx, &trashed, keeps_name).await
+}
+
+/// Says of what was a partition that it comes back as a table of its own: its parent may be gone, or have another partition for its rows.
+fn tell_detached(ctx: &StatementContext, table: &TableDef, name: &str) {
+    let Some(partition) = &table.partition else {
+        return;
+    };
+    let hint = ctx.catalog.table_by_oid(partition.parent).map(|parent| {
+        let (parent, name) = (quote_ident(&parent.name), quote_ident(name));
+        format!("ALTER TABLE {parent} ATTACH PARTITION {name} … makes it one of its partitions.")
+    });
+    let message = format!("\"{name}\" was a partition, and comes back as a table of its own");
+    notice(ctx, "00000", message, hint);
 }
 
 /// Where the table is to be. Errors: 3F000, 42P07, 42501, 42P16.
