@@ -28,6 +28,22 @@ pub(super) const HABITS: &[(&str, &[&str], &str)] = &[
         COMMAND,
         "There is no columnar index: INCLUDE (a, b) lets an index answer by itself.",
     ),
+    (
+        "USING SEARCH ON _ ( *",
+        READS,
+        "There is no search index: name its columns, and write USING KV.",
+    ),
+    (
+        "USER/ROLE _ IDENTIFIED",
+        COMMAND,
+        "Write CREATE USER name PASSWORD 'secret'.",
+    ),
+    (
+        "^ GRANT/REVOKE READ/WRITE/ADMIN",
+        COMMAND,
+        "There are no privileges yet: leave it out.",
+    ),
+    ("^ ALTER TABLE _ FLUSH", READS, "Write FLUSH t."),
     (") WITH _ =", READS, "Write WITH (OPTION = 'value')."),
     (
         "TABLE/FROM/INTO/JOIN _ -",
