@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::Result;
 use crate::catalog::{TableDef, record_key};
 use crate::logical::dependent_join::for_each_node;
 use crate::logical::stored_table::read_table;
 use crate::store::{LockMode, LockWait};
 use crate::system::{InUse, StatementContext};
 use crate::tree::{Plan, TreeNodeRecursion};
+use crate::{Error, Result};
 
 /// The tables' records.
 #[derive(Debug, Default)]
@@ -69,19 +69,38 @@ impl PlanLocks {
     }
 
     /// Locks the tables until the transaction ends. A statement of its own, which is over soon, only waits for those who have locked them,
-    /// and locks no table of which it locks no rows. Errors: 40P01, 53200, 55P03; 55000 for rows that are not there.
+    /// and locks no table of which it locks no rows. Errors: `Conflict` where it waited and need not keep its snapshot, which is older than
+    /// what was waited for, and leaves the locks; 40P01, 53200, 55P03; 55000 for rows that are not there.
     pub(super) async fn lock_tables(&self, ctx: &StatementContext) -> Result<()> {
         self.unpopulated
             .as_ref()
             .map_or(Ok(()), |view| view.require_populated())?;
-        let lock = |keys, mode| ctx.txn.lock_as_it_is(keys, mode, LockWait::Block);
-        if !self.rows_locked.is_empty() {
-            lock(&self.rows_locked, LockMode::RowShare).await?;
-        }
+        let mut waited_for = lock(ctx, &self.rows_locked, LockMode::RowShare).await?;
         let would_wait = |key: &Vec<u8>| ctx.txn.would_wait(key, LockMode::AccessShare);
         if ctx.in_block || self.read.iter().any(would_wait) {
-            lock(&self.read, LockMode::AccessShare).await?;
+            let read = lock(ctx, &self.read, LockMode::AccessShare).await?;
+            waited_for = waited_for.or(read);
         }
-        Ok(())
+        match waited_for {
+            Some(key) if !ctx.txn.keeps_snapshot() => Err(Error::Conflict { key: key.to_vec() }),
+            _ => Ok(()),
+        }
     }
+}
+
+/// Locks the records; answers one of those for which it had to wait.
+async fn lock<'k>(ctx: &StatementContext, keys: &'k [Vec<u8>], mode: LockMode) -> Result<Option<&'k [u8]>> {
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let busy = ctx
+        .txn
+        .lock_as_it_is(keys, mode, LockWait::SkipLocked)
+        .await?
+        .skipped;
+    let Some(first) = busy.first() else {
+        return Ok(None);
+    };
+    ctx.txn.lock_as_it_is(keys, mode, LockWait::Block).await?;
+    Ok(keys.get(*first).map(Vec::as_slice))
 }

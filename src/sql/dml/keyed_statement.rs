@@ -8,11 +8,12 @@ use futures::TryStreamExt;
 use sqlparser::ast;
 
 use super::referenced_keys::named_columns;
-use crate::catalog::{ForeignKey, IndexDef, TableDef};
+use crate::catalog::{ForeignKey, IndexDef, TableDef, record_key};
 use crate::codec::row::ColumnId;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{self, Hints};
 use crate::query::{self, QueryPlan};
+use crate::store::{LockMode, LockWait};
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
@@ -53,14 +54,28 @@ impl KeyedStatement {
         })
     }
 
-    /// Over the table that refers. `types`: those of the keys, which are values of its own columns or of the table's that it refers to.
+    /// Over the table that refers, which is locked before the snapshot is taken: what its definition has become is seen. `types`: those of the
+    /// keys, which are values of its own columns or of the table's that it refers to. `None`: the foreign key has gone meanwhile.
     pub(super) async fn begin(
         ctx: &StatementContext,
         (by, key): (&TableDef, &ForeignKey),
         types: Vec<SqlType>,
-    ) -> Result<KeyedStatement> {
+    ) -> Result<Option<KeyedStatement>> {
+        let leaves = match by.partitioning {
+            Some(_) => ctx.leaves_of(by)?,
+            None => Vec::new(),
+        };
+        let tables = std::iter::once(by).chain(leaves.iter().map(|leaf| &**leaf));
+        let records: Vec<Vec<u8>> = tables.map(|table| record_key(table.id)).collect();
+        ctx.txn
+            .lock_as_it_is(&records, LockMode::RowShare, LockWait::Block)
+            .await?;
         let ctx = ctx.at_newest().await?;
-        let table = ctx.table_by_oid(by.oid).cloned().ok_or_else(no_table)?;
+        let table = ctx.table_by_oid(by.oid).cloned();
+        let is_there = |table: &Arc<TableDef>| table.foreign_keys.iter().any(|own| own.oid == key.oid);
+        let Some(table) = table.filter(is_there) else {
+            return Ok(None);
+        };
         let named = named_columns(&table, &key.columns);
         let names: Vec<String> = named.iter().map(|(name, _)| quote_ident(name)).collect();
         let compared = names.iter().zip(named.iter().zip(&types));
@@ -69,13 +84,13 @@ impl KeyedStatement {
             (SqlType::Text | SqlType::Varchar(_), SqlType::Char(_)) => format!("CAST({name} AS bpchar)"),
             _ => name.clone(),
         });
-        Ok(KeyedStatement {
+        Ok(Some(KeyedStatement {
             compared: compared.collect(),
             names,
             types,
             table,
             ctx,
-        })
+        }))
     }
 
     pub(super) fn relation(&self) -> String {

@@ -63,7 +63,9 @@ async fn first_with(
 ) -> Result<Option<Vec<ArrayRef>>> {
     for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
         let part = slice(keys.columns, from, KEYS_AT_ONCE);
-        let run = KeyedStatement::begin(ctx, (by, key), keys.types.clone()).await?;
+        let Some(run) = KeyedStatement::begin(ctx, (by, key), keys.types.clone()).await? else {
+            return Ok(None);
+        };
         let text = format!(
             "SELECT {} FROM {} WHERE {} LIMIT 1 FOR KEY SHARE",
             run.names.join(", "),
@@ -98,7 +100,10 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
     for from in (0..gone.len()).step_by(at_once) {
         let old = slice(&gone.old, from, at_once);
         let by = ctx.table_by_oid(gone.by).cloned().ok_or_else(no_table)?;
-        let run = KeyedStatement::begin(ctx, (&by, &gone.foreign_key), gone.old_keys().types).await?;
+        let types = gone.old_keys().types;
+        let Some(run) = KeyedStatement::begin(ctx, (&by, &gone.foreign_key), types).await? else {
+            return Ok(());
+        };
         let (relation, condition) = (run.relation(), run.condition(old[0].len()));
         let key = &gone.foreign_key;
         let is_set = |id: &ColumnId| gone.new.is_some() || key.columns_set().contains(id);
