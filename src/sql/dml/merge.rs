@@ -2,18 +2,24 @@
 //!
 //! All rows are read, and what becomes of them is known, before the first is written: no clause sees what another has done. Deletions
 //! come first, then updates, then insertions. RETURNING is PostgreSQL 17's.
+//!
+//! MERGE into a partitioned table is one into each of its partitions, without the rows of the source that match none there; these are those of
+//! the table itself, which has no rows: what it inserts goes to its partitions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
-use arrow::compute::concat_batches;
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow::compute::{concat_batches, filter_record_batch, not};
 use arrow::datatypes::Schema;
-use sqlparser::ast::{self, MergeClauseKind, OutputClause};
+use sqlparser::ast::{self, OutputClause};
 
-use super::merge_action::{Action, add_new_columns};
-use super::merge_marks::{action_relation, marked, with_action};
+use super::merge_action::{Action, ActionUpdate, add_new_columns};
+use super::merge_kind::{Kind, by_source, check_reachable, has, relations_of, source_of};
+use super::merge_marks::{action_relation, marked, unmatched, with_action};
+use super::merge_rows::{Found, nullable_rows, take};
 use super::merge_triggers::{before, check_untouched_by};
+use super::moved_rows::MovedRows;
 use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
@@ -25,15 +31,15 @@ use super::row_search::{Finding, RowSearch, append_beside};
 
 use super::set::sets_key;
 use super::target::{Target, bind_narrowed};
+use super::whole_rows::WholeRows;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef, TriggerEvent};
 use crate::codec::row::ColumnId;
-use crate::error::StatementFault;
 use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes};
 use crate::tree::JoinType;
-use crate::types::{SqlType, take_rows};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// A MERGE, bound.
@@ -47,6 +53,10 @@ pub(super) struct MergePlan {
     by_source: bool,
     /// Whether RETURNING asks what was done.
     tells_action: bool,
+    /// Of a partitioned table: what writes rows to its partitions.
+    routed: Option<WholeRows>,
+    /// Of a partition: where rows go that are no more its own.
+    moved: Option<Box<MovedRows>>,
     pub(super) returning: Option<Returning>,
 }
 
@@ -58,43 +68,26 @@ struct When {
     action: Action,
 }
 
-/// Which rows of the join a clause is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Both sides are there.
-    Matched,
-    /// The target alone.
-    NotMatchedBySource,
-    /// The source alone.
-    NotMatched,
-}
-
-/// The rows that were found.
-struct Found {
-    /// Whole rows of the target; NULLs where there is none.
-    target: RecordBatch,
-    /// The visible columns of the target, then those of the source.
-    both: RecordBatch,
-    /// The columns of the source.
-    source: RecordBatch,
-    kinds: Vec<Kind>,
-}
-
 /// What is written.
 #[derive(Default)]
 struct Outcome {
     /// The rows of the join, and what became of them: as they are written, or were when they are deleted.
     written: Vec<(Vec<u32>, RecordBatch, &'static str)>,
+    /// How many rows partitions have got.
+    routed: u64,
 }
 
-impl Kind {
-    fn of(kind: &MergeClauseKind) -> Kind {
-        match kind {
-            MergeClauseKind::Matched => Kind::Matched,
-            MergeClauseKind::NotMatchedBySource => Kind::NotMatchedBySource,
-            MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => Kind::NotMatched,
-        }
-    }
+/// What the clauses make of rows, before any is written.
+#[derive(Default)]
+struct Chosen {
+    /// The rows of the join, and of the target.
+    deleted: Vec<(Vec<u32>, RecordBatch)>,
+    /// The rows of the join, those of the target as they are and as they will be, and the columns that are set.
+    updated: Vec<(Vec<u32>, RecordBatch, RecordBatch, Vec<ColumnId>)>,
+    /// Rows of the target, as they are and as they will be in other partitions.
+    moved: Vec<(RecordBatch, RecordBatch)>,
+    /// The rows of the join, and those that are new.
+    inserted: Vec<(Vec<u32>, RecordBatch)>,
 }
 
 impl MergePlan {
@@ -181,8 +174,14 @@ impl MergePlan {
                 types,
             )?);
         }
+        let routed = match target.table.partitioning {
+            Some(_) => Some(WholeRows::bind(ctx, &target.table)?),
+            None => None,
+        };
         Ok(MergePlan {
             checks: RowChecks::bind(ctx, &target.table)?,
+            routed,
+            moved: None,
             target,
             found,
             whens,
@@ -190,6 +189,18 @@ impl MergePlan {
             tells_action,
             returning,
         })
+    }
+
+    /// As a MERGE into this table, of which its own is a partition: rows may become those of another. Errors: those of binding.
+    pub(super) fn moving_rows(mut self, ctx: &StatementContext, parent: &Arc<TableDef>) -> Result<MergePlan> {
+        let moved = MovedRows::bind(ctx, (parent, self.target.name()), None)?;
+        self.moved = Some(Box::new(moved));
+        Ok(self)
+    }
+
+    /// Whether it has a clause for rows of the source that match none.
+    pub(super) fn inserts_unmatched(&self) -> bool {
+        self.whens.iter().any(|when| when.kind == Kind::NotMatched)
     }
 
     /// Plans the join. Where rows of the target alone are asked for, a column behind the source's tells whether it is there.
@@ -200,10 +211,15 @@ impl MergePlan {
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<RowSearch> {
         let (by_source, by_target) = (by_source(merge), has(merge, Kind::NotMatched));
-        let marked = by_source.then(|| marked(&merge.source)).transpose()?;
+        let is_partitioned = target.table.partitioning.is_some();
+        let unmatched = (is_partitioned && by_target)
+            .then(|| unmatched(merge))
+            .transpose()?;
+        let source = unmatched.as_ref().unwrap_or(&merge.source);
+        let marked = by_source.then(|| marked(source)).transpose()?;
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
         let source = MergeSource {
-            relation: marked.as_ref().unwrap_or(&merge.source),
+            relation: marked.as_ref().unwrap_or(source),
             on: &merge.on,
             kind: match (by_source, by_target) {
                 (false, false) => JoinType::Inner,
@@ -252,7 +268,8 @@ impl MergePlan {
             }
         }
         let written = outcome.written.iter().map(|(rows, ..)| rows.len() as u64);
-        WriteResult::of(ctx, "MERGE", written.sum(), self.returning.as_ref(), returned).await
+        let written = written.sum::<u64>() + outcome.routed;
+        WriteResult::of(ctx, "MERGE", written, self.returning.as_ref(), returned).await
     }
 
     /// The rows of the join, taken apart.
@@ -368,15 +385,60 @@ impl MergePlan {
     ) -> Result<()> {
         let (txn, table, limits) = (&ctx.txn, &self.target.table, ctx.settings.limits);
         let began = txn.as_it_is();
-        let (mut deleted, mut updated, mut inserted) = (Vec::new(), Vec::new(), Vec::new());
-        for (when, rows) in self.whens.iter().zip(chosen).filter(|(_, rows)| !rows.is_empty()) {
+        let chosen = self.made_of(ctx, found, chosen).await?;
+        let changed = chosen.updated.iter().map(|(_, old, ..)| old);
+        let moved = chosen.moved.iter().map(|(old, _)| old);
+        let deleted = chosen.deleted.iter().map(|(_, old)| old);
+        check_untouched_by(ctx, table, deleted.chain(changed).chain(moved), &began)?;
+        for (rows, old) in chosen.deleted {
+            delete_rows(txn, table, &old, limits).await?;
+            references.note_deleted(ctx, table, &old).await?;
+            outcome.written.push((rows, old, "DELETE"));
+        }
+        let mut update = RowUpdate::new(txn, table, limits, true);
+        for (rows, old, new, set) in chosen.updated {
+            let replaced = update.replace(&old, &new).await?;
+            let event = RowEvent::update(&set);
+            references
+                .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
+                .await?;
+            outcome.written.push((rows, new, "UPDATE"));
+        }
+        update.finish()?;
+        if let Some(moves) = &self.moved {
+            for (old, new) in chosen.moved {
+                let all = BooleanArray::from(vec![true; old.num_rows()]);
+                let page = ((&old, &new, &[][..]), &all);
+                outcome.routed += moves.take(ctx, table, page, references).await?.left_count;
+            }
+        }
+        for (rows, new) in chosen.inserted {
+            if let Some(routed) = &self.routed {
+                let written = Box::pin(routed.write(ctx, (table, &new), references)).await;
+                outcome.routed += written.map_err(|fault| fault.error)?.rows_written;
+                continue;
+            }
+            insert_rows(txn, table, &new, limits).await?;
+            references.note_inserted(ctx, table, &new).await?;
+            outcome.written.push((rows, new, "INSERT"));
+        }
+        Ok(())
+    }
+
+    /// What the clauses make of their rows, and triggers that fire before these are written.
+    async fn made_of(&self, ctx: &StatementContext, found: &Found, rows: Vec<Vec<u32>>) -> Result<Chosen> {
+        let table = &self.target.table;
+        let mut chosen = Chosen::default();
+        for (when, rows) in self.whens.iter().zip(rows).filter(|(_, rows)| !rows.is_empty()) {
             let old = take(&found.target, &rows)?;
             let named = take(found.named_by(when.kind), &rows)?;
             match &when.action {
                 Action::Nothing => {}
                 Action::Delete => {
                     let of = (table, RowEvent::DELETE);
-                    deleted.push(before(ctx, of, rows, (Some(&old), None)).await?);
+                    chosen
+                        .deleted
+                        .push(before(ctx, of, rows, (Some(&old), None)).await?);
                 }
                 Action::Update(update) => {
                     let new = update.new_rows(ctx, &self.target, &old, &named).await?;
@@ -388,56 +450,47 @@ impl MergePlan {
                         true => old,
                         false => take(&found.target, &kept)?,
                     };
+                    let (rows, old, new) = self.part(update, (kept, old, new), &mut chosen.moved)?;
                     update.set.require_checks(ctx, table, &new).await?;
-                    updated.push((kept, old, new, set));
+                    chosen.updated.push((rows, old, new, set));
                 }
                 Action::Insert(insert) => {
                     let new = insert.new_rows(ctx, &self.target, &named).await?;
+                    if self.routed.is_some() {
+                        // Triggers and checks are those of the partitions.
+                        chosen.inserted.push((rows, new));
+                        continue;
+                    }
                     let event = RowEvent::INSERT;
                     let (rows, new) = before(ctx, (table, event), rows, (None, Some(&new))).await?;
                     self.checks.require(ctx, table, &new).await?;
-                    inserted.push((rows, new));
+                    chosen.inserted.push((rows, new));
                 }
             }
         }
-        let changed = updated.iter().map(|(_, old, ..)| old);
-        check_untouched_by(
-            ctx,
-            table,
-            deleted.iter().map(|(_, old)| old).chain(changed),
-            &began,
-        )?;
-        for (rows, old) in deleted {
-            delete_rows(txn, table, &old, limits).await?;
-            references.note_deleted(ctx, table, &old).await?;
-            outcome.written.push((rows, old, "DELETE"));
-        }
-        let mut update = RowUpdate::new(txn, table, limits, true);
-        for (rows, old, new, set) in updated {
-            let replaced = update.replace(&old, &new).await?;
-            let event = RowEvent::update(&set);
-            references
-                .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
-                .await?;
-            outcome.written.push((rows, new, "UPDATE"));
-        }
-        update.finish()?;
-        for (rows, new) in inserted {
-            insert_rows(txn, table, &new, limits).await?;
-            references.note_inserted(ctx, table, &new).await?;
-            outcome.written.push((rows, new, "INSERT"));
-        }
-        Ok(())
+        Ok(chosen)
     }
-}
 
-impl Found {
-    /// What the expressions of a clause see.
-    fn named_by(&self, kind: Kind) -> &RecordBatch {
-        match kind {
-            Kind::Matched | Kind::NotMatchedBySource => &self.both,
-            Kind::NotMatched => &self.source,
-        }
+    /// The rows that stay in the partition; the others go to `moved`.
+    fn part(
+        &self,
+        update: &ActionUpdate,
+        (rows, old, new): (Vec<u32>, RecordBatch, RecordBatch),
+        moved: &mut Vec<(RecordBatch, RecordBatch)>,
+    ) -> Result<(Vec<u32>, RecordBatch, RecordBatch)> {
+        let leaving = match self.moved {
+            Some(_) => update.set.leaving(&new)?,
+            None => None,
+        };
+        let Some(leaving) = leaving else {
+            return Ok((rows, old, new));
+        };
+        let staying = not(&leaving).map_err(Error::arrow)?;
+        let of = |batch: &RecordBatch, mask| filter_record_batch(batch, mask).map_err(Error::arrow);
+        moved.push((of(&old, &leaving)?, of(&new, &leaving)?));
+        let kept = rows.into_iter().zip(staying.values().iter());
+        let kept = kept.filter_map(|(row, stays)| stays.then_some(row)).collect();
+        Ok((kept, of(&old, &staying)?, of(&new, &staying)?))
     }
 }
 
@@ -502,10 +555,13 @@ fn target_of(ctx: &StatementContext, merge: &ast::Merge, narrows: bool) -> Resul
         Target::of_relation(ctx, &merge.table, Access::Delete)?;
     }
     let mut target = Target::of_relation(ctx, &merge.table, Access::Update)?;
-    if target.table.partitioning.is_some() {
+    if target.table.partitioning.is_some() && merge.output.is_some() {
         return Err(Error::unsupported(
-            format!("MERGE into the partitioned table \"{}\"", target.table.name),
-            Some("Use INSERT … ON CONFLICT, or MERGE into one of its partitions."),
+            format!(
+                "RETURNING of a MERGE into the partitioned table \"{}\"",
+                target.table.name
+            ),
+            Some("Leave it out, or MERGE into one of its partitions."),
         ));
     }
     let mut moves = false;
@@ -519,70 +575,4 @@ fn target_of(ctx: &StatementContext, merge: &ast::Merge, narrows: bool) -> Resul
         target.narrow(ctx, NamedColumns::of_merge(merge))?;
     }
     Ok(target)
-}
-
-fn has(merge: &ast::Merge, kind: Kind) -> bool {
-    merge
-        .clauses
-        .iter()
-        .any(|clause| Kind::of(&clause.clause_kind) == kind)
-}
-
-fn by_source(merge: &ast::Merge) -> bool {
-    has(merge, Kind::NotMatchedBySource)
-}
-
-/// The source's relations, without what marks its rows.
-fn source_of(found: &RowSearch, is_marked: bool) -> Vec<RowRelation> {
-    let mut source = found.beside.clone();
-    if is_marked && let Some(last) = source.last_mut() {
-        last.columns.pop();
-    }
-    source
-}
-
-/// What the expressions of a clause may name.
-fn relations_of(target: &Target, source: Vec<RowRelation>, kind: Kind) -> Vec<RowRelation> {
-    match kind {
-        Kind::NotMatched => source,
-        Kind::Matched | Kind::NotMatchedBySource => {
-            let mut both = vec![target.relation()];
-            both.extend(source);
-            both
-        }
-    }
-}
-
-/// Errors: 42601 for a clause that no row comes to.
-fn check_reachable(clauses: &[ast::MergeClause]) -> Result<()> {
-    let mut closed: Vec<Kind> = Vec::new();
-    for clause in clauses {
-        let kind = Kind::of(&clause.clause_kind);
-        if closed.contains(&kind) {
-            return Err(Error::InvalidStatement {
-                state: StatementFault::Syntax,
-                message: "unreachable WHEN clause specified after unconditional WHEN clause".to_string(),
-                hint: None,
-            });
-        }
-        if clause.predicate.is_none() {
-            closed.push(kind);
-        }
-    }
-    Ok(())
-}
-
-/// Rows of the target whose columns may be NULL, as those of no row are.
-fn nullable_rows(table: &TableDef, columns: &[ArrayRef]) -> Result<RecordBatch> {
-    let fields = table.write_schema();
-    let fields = fields.fields().iter();
-    let fields: Vec<_> = fields
-        .map(|field| field.as_ref().clone().with_nullable(true))
-        .collect();
-    let schema = Arc::new(Schema::new(fields));
-    RecordBatch::try_new(schema, columns.to_vec()).map_err(Error::arrow)
-}
-
-fn take(rows: &RecordBatch, wanted: &[u32]) -> Result<RecordBatch> {
-    take_rows(rows, &UInt32Array::from(wanted.to_vec())).map_err(Error::arrow)
 }

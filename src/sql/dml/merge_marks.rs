@@ -20,7 +20,59 @@ const MARK: &str = "\0merge";
 
 /// The source with a column behind its own that is true.
 pub(super) fn marked(source: &TableFactor) -> Result<TableFactor> {
-    let name = match source {
+    of_source(source, "SELECT *, true FROM x", |select| {
+        if let Some(last) = select.projection.last_mut() {
+            *last = SelectItem::ExprWithAlias {
+                expr: Expr::value(ast::Value::Boolean(true)),
+                alias: Ident::with_quote('"', MARK),
+            };
+        }
+    })
+}
+
+/// The rows of the source that no row of a partitioned table matches.
+pub(super) fn unmatched(merge: &ast::Merge) -> Result<TableFactor> {
+    let text = "SELECT * FROM x WHERE NOT EXISTS (SELECT 1 FROM y WHERE true)";
+    of_source(&merge.source, text, |select| {
+        let Some(Expr::Exists { subquery, .. }) = &mut select.selection else {
+            return;
+        };
+        if let ast::SetExpr::Select(matching) = subquery.body.as_mut() {
+            matching.selection = Some(merge.on.as_ref().clone());
+            if let Some(from) = matching.from.first_mut() {
+                from.relation = merge.table.clone();
+            }
+        }
+    })
+}
+
+/// A query over the source, under its name. `text`: the query, over some `x`; `change`: what the text cannot say.
+fn of_source(source: &TableFactor, text: &str, change: impl FnOnce(&mut ast::Select)) -> Result<TableFactor> {
+    let name = name_of(source)?;
+    let query = parse_query(text);
+    let mut query = query.map_err(|error| Error::internal(error.to_string()))?;
+    if let ast::SetExpr::Select(select) = query.body.as_mut() {
+        if let Some(from) = select.from.first_mut() {
+            from.relation = source.clone();
+        }
+        change(select);
+    }
+    Ok(TableFactor::Derived {
+        lateral: false,
+        subquery: query,
+        alias: Some(ast::TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: Vec::new(),
+            at: None,
+        }),
+        sample: None,
+    })
+}
+
+/// What the clauses know the source by. Errors: 0A000.
+fn name_of(source: &TableFactor) -> Result<String> {
+    Ok(match source {
         TableFactor::Table {
             alias: Some(alias), ..
         }
@@ -36,35 +88,10 @@ pub(super) fn marked(source: &TableFactor) -> Result<TableFactor> {
         TableFactor::Table { name, .. } => names::relation_name(name)?.1,
         other => {
             return Err(Error::unsupported(
-                format!("WHEN NOT MATCHED BY SOURCE of {other}"),
+                format!("a MERGE of {other}, for rows that are not matched"),
                 Some("Give the source an alias."),
             ));
         }
-    };
-    let text = format!("SELECT *, true FROM x AS {}", Ident::with_quote('"', &name));
-    let query = parse_query(&text);
-    let mut query = query.map_err(|error| Error::internal(error.to_string()))?;
-    if let ast::SetExpr::Select(select) = query.body.as_mut() {
-        if let Some(from) = select.from.first_mut() {
-            from.relation = source.clone();
-        }
-        if let Some(last) = select.projection.last_mut() {
-            *last = SelectItem::ExprWithAlias {
-                expr: Expr::value(ast::Value::Boolean(true)),
-                alias: Ident::with_quote('"', MARK),
-            };
-        }
-    }
-    Ok(TableFactor::Derived {
-        lateral: false,
-        subquery: query,
-        alias: Some(ast::TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', name),
-            columns: Vec::new(),
-            at: None,
-        }),
-        sample: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{filter, filter_record_batch, not, take_arrays, take_record_batch};
+use sqlparser::ast::SelectItem;
 
 use super::references::References;
 use super::row_event::RowEvent;
@@ -19,6 +20,9 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct MovedRows {
     insert: WholeRows,
+    /// Whether the INSERT shows them to RETURNING: as they are then, and of which partition. Not so beside other relations, whose columns it
+    /// does not know.
+    shows: bool,
 }
 
 /// Rows as they stand and as they will be, and what stands beside them.
@@ -28,15 +32,25 @@ type Rows = (RecordBatch, RecordBatch, Vec<ArrayRef>);
 pub(super) struct Parted {
     /// Those that stay.
     pub(super) staying: Rows,
-    /// Those that have gone, as they are now, and what stands beside them.
-    pub(super) left: (RecordBatch, Vec<ArrayRef>),
+    /// How many have gone.
+    pub(super) left_count: u64,
+    /// What RETURNING shows of those that have gone.
+    pub(super) shown: Vec<RecordBatch>,
+    /// Where the INSERT does not show them: those that have gone, as they were to be, and what stands beside them.
+    pub(super) left: Option<(RecordBatch, Vec<ArrayRef>)>,
 }
 
 impl MovedRows {
-    /// That of an UPDATE of this table. Errors: those of binding an INSERT.
-    pub(super) fn bind(ctx: &StatementContext, table: &Arc<TableDef>) -> Result<MovedRows> {
+    /// That of an UPDATE of a table that is known as this. `returning`: its RETURNING, where it names no other relations. Errors: those of binding
+    /// an INSERT.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        known: (&Arc<TableDef>, &str),
+        returning: Option<&[SelectItem]>,
+    ) -> Result<MovedRows> {
         Ok(MovedRows {
-            insert: WholeRows::bind(ctx, table)?,
+            insert: WholeRows::bind_returning(ctx, known, returning)?,
+            shows: returning.is_some(),
         })
     }
 
@@ -48,33 +62,43 @@ impl MovedRows {
         ((old, new, beside), leaving): ((&RecordBatch, &RecordBatch, &[ArrayRef]), &BooleanArray),
         references: &References,
     ) -> Result<Parted> {
-        let staying = not(leaving).map_err(Error::arrow)?;
-        let rows =
-            |batch: &RecordBatch, mask: &BooleanArray| filter_record_batch(batch, mask).map_err(Error::arrow);
-        let arrays = |mask: &BooleanArray| {
-            let arrays = beside
-                .iter()
-                .map(|array| filter(array, mask).map_err(Error::arrow));
-            arrays.collect::<Result<Vec<_>>>()
-        };
-        let (mut gone, mut moved, mut beside_moved) =
-            (rows(old, leaving)?, rows(new, leaving)?, arrays(leaving)?);
+        let page = (old, new, beside);
+        let staying = rows_of(page, &not(leaving).map_err(Error::arrow)?)?;
+        let (mut gone, mut moved, mut beside) = rows_of(page, leaving)?;
         if let Some(triggers) = RowTriggers::bind(ctx, table, RowEvent::DELETE, TriggerTiming::Before)? {
             let (kept, _) = triggers.before_all(ctx, (Some(&gone), None)).await?;
             let kept = UInt32Array::from(kept);
             gone = take_record_batch(&gone, &kept).map_err(Error::arrow)?;
             moved = take_record_batch(&moved, &kept).map_err(Error::arrow)?;
-            beside_moved = take_arrays(&beside_moved, &kept, None).map_err(Error::arrow)?;
+            beside = take_arrays(&beside, &kept, None).map_err(Error::arrow)?;
         }
+        let mut parted = Parted {
+            staying,
+            left_count: gone.num_rows() as u64,
+            shown: Vec::new(),
+            left: None,
+        };
         if gone.num_rows() > 0 {
             delete_rows(&ctx.txn, table, &gone, ctx.settings.limits).await?;
             references.note_moved(ctx, table, (&gone, &moved)).await?;
             let written = self.insert.write(ctx, (table, &moved), references);
-            written.await.map_err(|fault| fault.error)?;
+            parted.shown = written.await.map_err(|fault| fault.error)?.batches;
         }
-        Ok(Parted {
-            staying: (rows(old, &staying)?, rows(new, &staying)?, arrays(&staying)?),
-            left: (moved, beside_moved),
-        })
+        if !self.shows {
+            parted.left = Some((moved, beside));
+        }
+        Ok(parted)
     }
+}
+
+/// Those rows of a page that the mask tells.
+fn rows_of(
+    (old, new, beside): (&RecordBatch, &RecordBatch, &[ArrayRef]),
+    mask: &BooleanArray,
+) -> Result<Rows> {
+    let rows = |batch: &RecordBatch| filter_record_batch(batch, mask).map_err(Error::arrow);
+    let beside = beside
+        .iter()
+        .map(|array| filter(array, mask).map_err(Error::arrow));
+    Ok((rows(old)?, rows(new)?, beside.collect::<Result<_>>()?))
 }

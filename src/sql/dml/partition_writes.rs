@@ -1,4 +1,4 @@
-//! UPDATE and DELETE of a partitioned table: the same statement of each of its partitions, one after the other, all of which see the tables as
+//! UPDATE, DELETE and MERGE of a partitioned table: the same statement of each of its partitions, one after the other, all of which see the tables as
 //! they were before the first.
 
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use sqlparser::ast::{
 
 use super::cell::is_default;
 use super::default::parse_expression;
+use super::merge_kind::Kind;
 use super::view_target::target_of;
 use crate::catalog::{Access, ColumnDefault, Object, TableDef};
 use crate::parse::names;
@@ -18,13 +19,17 @@ use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// The partitioned table that an UPDATE or DELETE writes to, unless ONLY leaves its partitions out. Errors: 42P01, 0A000 for MERGE into one.
+/// The partitioned table that an UPDATE, DELETE or MERGE writes to, unless ONLY leaves its partitions out. Errors: 42P01.
 pub(super) fn partitioned_target(
     ctx: &StatementContext,
     statement: &ast::Statement,
 ) -> Result<Option<Arc<TableDef>>> {
     let name = match statement {
         ast::Statement::Update(_) | ast::Statement::Delete(_) => target_of(statement),
+        ast::Statement::Merge(merge) => match &merge.table {
+            TableFactor::Table { name, .. } => Some(name),
+            _ => None,
+        },
         _ => None,
     };
     let Some(name) = name.filter(|name| !ctx.hints.names_only(name)) else {
@@ -42,7 +47,7 @@ pub(super) fn of_partition(
     table: &TableDef,
     partition: &TableDef,
 ) -> Result<ast::Statement> {
-    let mut statement = statement.clone();
+    let (mut statement, mut none) = (statement.clone(), None);
     let (factor, returning, reads_more) = match &mut statement {
         ast::Statement::Update(update) => {
             state_defaults(&mut update.assignments, table)?;
@@ -55,6 +60,17 @@ pub(super) fn of_partition(
             let factor = from.first_mut().map(|table| &mut table.relation);
             let factor = factor.ok_or_else(|| Error::internal("a DELETE without its table"))?;
             (factor, &mut delete.returning, delete.using.is_some())
+        }
+        ast::Statement::Merge(merge) => {
+            merge
+                .clauses
+                .retain(|clause| Kind::of(&clause.clause_kind) != Kind::NotMatched);
+            for clause in &mut merge.clauses {
+                if let ast::MergeAction::Update(update) = &mut clause.action {
+                    state_defaults(&mut update.assignments, table)?;
+                }
+            }
+            (&mut merge.table, &mut none, true)
         }
         _ => {
             return Err(Error::internal(

@@ -12,7 +12,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use futures::stream::BoxStream;
-use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
+use sqlparser::ast::{self, Expr, SelectItem, TableWithJoins, UpdateTableFromKind};
 
 use super::moved_rows::{MovedRows, Parted};
 use super::named_columns::{NamedColumns, returns_all};
@@ -160,11 +160,13 @@ impl UpdatePlan {
         Ok(plan)
     }
 
-    /// As an UPDATE of this table, of which its own is a partition: rows may become those of another. Errors: those of binding.
+    /// As an UPDATE of this table, of which its own is a partition: rows may become those of another. `returning`: its RETURNING. Errors: those
+    /// of binding.
     pub(super) fn moving_rows(
         mut self,
         ctx: &StatementContext,
         parent: &Arc<TableDef>,
+        returning: Option<&[SelectItem]>,
     ) -> Result<UpdatePlan> {
         let (set, own) = (self.columns_set(), &self.target.table);
         let mut may_move = own.changes_before(TriggerEvent::Update);
@@ -181,7 +183,9 @@ impl UpdatePlan {
             };
         }
         if may_move {
-            self.moved = Some(Box::new(MovedRows::bind(ctx, parent)?));
+            let returning = returning.filter(|_| self.found.beside.is_empty());
+            let moved = MovedRows::bind(ctx, (parent, self.target.name()), returning)?;
+            self.moved = Some(Box::new(moved));
         }
         Ok(self)
     }
@@ -251,6 +255,8 @@ impl UpdatePlan {
         let table = &self.target.table;
         let types = self.found.types();
         let (mut updated, mut returned) = (0, RowBuffer::new(ctx));
+        // Of rows that others have got by now.
+        let mut shown = Vec::new();
         let limits = version_time::limits(ctx, table, self.version_time)?;
         let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
@@ -287,9 +293,9 @@ impl UpdatePlan {
                     }
                 }
                 if let Some(parted) = Box::pin(self.part(ctx, (&old, &new, &beside), references)).await? {
-                    let (left, beside_left) = parted.left;
-                    updated += left.num_rows() as u64;
-                    if self.returning.is_some() {
+                    updated += parted.left_count;
+                    shown.extend(parted.shown);
+                    if let Some((left, beside_left)) = parted.left.filter(|_| self.returning.is_some()) {
                         returned.push(append_beside(left, &self.found.beside, beside_left)?)?;
                     }
                     (old, new, beside) = parted.staying;
@@ -310,7 +316,9 @@ impl UpdatePlan {
             }
         }
         write.finish()?;
-        WriteResult::of(ctx, "UPDATE", updated, self.returning.as_ref(), returned).await
+        let mut result = WriteResult::of(ctx, "UPDATE", updated, self.returning.as_ref(), returned).await?;
+        result.batches.extend(shown);
+        Ok(result)
     }
 }
 

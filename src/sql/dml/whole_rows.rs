@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use sqlparser::ast::SelectItem;
 
 use super::insert::InsertPlan;
 use super::insert_clauses::Clauses;
 use super::insert_source::SourceQuery;
 use super::references::References;
+use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::query::{Observation, PlannedQuery, QueryPlan};
 use crate::system::StatementContext;
@@ -24,21 +26,33 @@ pub(super) struct WholeRows {
 impl WholeRows {
     /// That of this table. Errors: those of binding.
     pub(super) fn bind(ctx: &StatementContext, table: &Arc<TableDef>) -> Result<WholeRows> {
-        let known = (table, table.name.as_str());
-        let given = given_positions(table);
+        WholeRows::bind_returning(ctx, (table, &table.name), None)
+    }
+
+    /// That of a table that is known as this, with what RETURNING shows of the rows. Errors: those of binding.
+    pub(super) fn bind_returning(
+        ctx: &StatementContext,
+        known: (&Arc<TableDef>, &str),
+        returning: Option<&[SelectItem]>,
+    ) -> Result<WholeRows> {
+        let clauses = Clauses {
+            returning,
+            ..Clauses::default()
+        };
+        let given = given_positions(known.0);
         Ok(WholeRows {
-            insert: InsertPlan::bind_for_partition(ctx, Clauses::default(), known, given)?,
+            insert: InsertPlan::bind_for_partition(ctx, clauses, known, given)?,
         })
     }
 
-    /// Writes rows that another table has, one of its partitions or itself: by the names of their columns. Errors: those of INSERT, with the row
-    /// that no partition has.
+    /// Writes rows that another table has, one of its partitions or itself: by the names of their columns. Answers how many there were, and what
+    /// RETURNING shows of them. Errors: those of INSERT, with the row that no partition has.
     pub(super) async fn write(
         &self,
         ctx: &StatementContext,
         (of, rows): (&TableDef, &RecordBatch),
         references: &References,
-    ) -> Result<(), RowFault> {
+    ) -> Result<WriteResult, RowFault> {
         let whole = |error| RowFault { row: None, error };
         let table = &self.insert.target.table;
         let mut given = Vec::new();
@@ -57,7 +71,7 @@ impl WholeRows {
             });
         }
         let written = self.insert.run_routed(ctx, (given, rows.num_rows()), references);
-        Box::pin(written).await.map(drop).map_err(whole)
+        Box::pin(written).await.map_err(whole)
     }
 }
 

@@ -36,14 +36,14 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct WritePlan {
     write: Write,
-    /// Of an UPDATE or DELETE of a partitioned table; the table itself has no rows.
+    /// Of an UPDATE, DELETE or MERGE of a partitioned table; the table itself has no rows.
     parts: Parts,
     /// The types of `$1` … that it was bound with: `Unknown` where nothing decides.
     parameters: Vec<SqlType>,
     experience: Experience,
 }
 
-/// What an UPDATE or DELETE of a partitioned table is of each of its partitions.
+/// What an UPDATE, DELETE or MERGE of a partitioned table is of each of its partitions.
 #[derive(Debug, Default)]
 struct Parts {
     plans: Vec<Arc<WritePlan>>,
@@ -261,7 +261,8 @@ impl WritePlan {
     ) -> Result<WriteResult> {
         let verb = match self.write {
             Write::Delete(_) => "DELETE",
-            _ => "UPDATE",
+            Write::Merge(_) => "MERGE",
+            Write::Update(_) | Write::Insert(_) => "UPDATE",
         };
         let mut all = WriteResult {
             tag: String::new(),
@@ -280,6 +281,11 @@ impl WritePlan {
             let written = Box::pin(part.write(ctx, observation, references)).await?;
             all.rows_written += written.rows_written;
             all.batches.extend(written.batches);
+        }
+        if let Write::Merge(plan) = &self.write
+            && plan.inserts_unmatched()
+        {
+            all.rows_written += plan.run(ctx, None, references).await?.rows_written;
         }
         all.tag = format!("{verb} {}", all.rows_written);
         Ok(all)
@@ -474,7 +480,7 @@ impl Write {
     }
 }
 
-/// What an UPDATE or DELETE of a partitioned table is of each of its partitions; of other writes nothing. `checks`: what views ask of the
+/// What an UPDATE, DELETE or MERGE of a partitioned table is of each of its partitions; of other writes nothing. `checks`: what views ask of the
 /// rows. Errors: those of binding, 0A000.
 async fn parts_of(ctx: &StatementContext, statement: &ast::Statement, checks: &[ViewCheck]) -> Result<Parts> {
     let Some(table) = partitioned_target(ctx, statement)? else {
@@ -495,9 +501,14 @@ async fn parts_of(ctx: &StatementContext, statement: &ast::Statement, checks: &[
         let write = match of_partition(statement, &table, &partition)? {
             ast::Statement::Update(update) => {
                 let plan = UpdatePlan::bind_for_run(ctx, &update, &mut types, None).await?;
-                Write::Update(plan.moving_rows(ctx, &table)?)
+                Write::Update(plan.moving_rows(ctx, &table, update.returning.as_deref())?)
             }
             ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, &delete, &mut types)?),
+            ast::Statement::Merge(merge) if merge.clauses.is_empty() => continue,
+            ast::Statement::Merge(merge) => {
+                let plan = MergePlan::bind_for_run(ctx, &merge, &mut types).await?;
+                Write::Merge(plan.moving_rows(ctx, &table)?)
+            }
             other => return Err(not_a_write(&other)),
         };
         plans.push(Arc::new(WritePlan {
