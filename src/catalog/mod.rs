@@ -481,15 +481,14 @@ impl Catalog {
             found.extend(self.references_to(table.oid));
             above = self.parent_of(table);
         }
+        found.sort_by_key(|(_, key)| key.oid);
         found
     }
 
     /// Whether a foreign key of a partition is one of the table that it is a partition of.
     pub fn is_of_parent(&self, table: &TableDef, key: &ForeignKey) -> bool {
-        let above = self
-            .parent_of(table)
-            .and_then(|parent| parent.foreign_key(&key.name));
-        above.is_some_and(|above| above.table == key.table)
+        let parent = self.parent_of(table);
+        parent.is_some_and(|parent| parent.foreign_key_above(key, table).is_some())
     }
 
     /// The partitions of the table with this oid, in the order of their bounds.

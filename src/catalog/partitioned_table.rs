@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::TableDef;
 use super::partition::{ABOVE_ALL, PartitionBound, ToldBound, edge_key, partition_key};
+use super::{ForeignKey, TableDef};
 use crate::codec::row::ColumnId;
 use crate::types::SqlType;
 
@@ -50,6 +50,42 @@ impl TableDef {
         let own = &self.columns[self.column_index_by_id(id)?];
         let at = below.column_index(&own.name)?;
         Some(below.columns[at].id)
+    }
+
+    /// The foreign key that a table below it has for this one of it: that of its name, or else one that says the same, with which it was
+    /// merged as the table was attached.
+    pub fn foreign_key_below<'b>(&self, key: &ForeignKey, below: &'b TableDef) -> Option<&'b ForeignKey> {
+        let named = below.foreign_key(&key.name).filter(|own| own.table == key.table);
+        named.or_else(|| {
+            let ids_below = |ids: &[ColumnId]| -> Option<Vec<ColumnId>> {
+                ids.iter().map(|id| self.column_below(*id, below)).collect()
+            };
+            let (columns, set_columns) = (ids_below(&key.columns)?, ids_below(&key.set_columns)?);
+            let says_same = |own: &&ForeignKey| {
+                let same = ForeignKey {
+                    oid: own.oid,
+                    name: own.name.clone(),
+                    columns: columns.clone(),
+                    set_columns: set_columns.clone(),
+                    not_valid: own.not_valid,
+                    deferrable: own.deferrable,
+                    initially_deferred: own.initially_deferred,
+                    comment: own.comment.clone(),
+                    ..key.clone()
+                };
+                self.foreign_key(&own.name).is_none() && same == **own
+            };
+            below.foreign_keys.iter().find(says_same)
+        })
+    }
+
+    /// The foreign key of it that this one of a table below it stands for.
+    pub fn foreign_key_above(&self, own: &ForeignKey, below: &TableDef) -> Option<&ForeignKey> {
+        let is_above = |key: &&ForeignKey| {
+            let found = self.foreign_key_below(key, below);
+            found.is_some_and(|found| found.oid == own.oid)
+        };
+        self.foreign_keys.iter().find(is_above)
     }
 
     /// The table as it is read as a partition of `parent`, which has these partitions: what is told of its rows is told of those of tables below

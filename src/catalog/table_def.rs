@@ -338,6 +338,12 @@ impl TableDef {
     pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {
         self.foreign_keys.iter().find(|key| key.name == name)
     }
+    /// The foreign keys in the order in which they were made, and are asked: they stand in that of their names.
+    pub fn foreign_keys_as_made(&self) -> Vec<&ForeignKey> {
+        let mut keys: Vec<&ForeignKey> = self.foreign_keys.iter().collect();
+        keys.sort_by_key(|key| key.oid);
+        keys
+    }
     /// Removes indexes, and the columns that were computed for them alone.
     pub fn remove_indexes(&mut self, is_gone: impl Fn(&IndexDef) -> bool) {
         let gone = self.indexes.iter().filter(|index| is_gone(index));

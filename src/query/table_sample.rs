@@ -10,6 +10,7 @@ use super::scope::{Outer, Scope, ScopeRelation};
 use crate::error::StatementFault;
 use crate::parse::parse_expression;
 use crate::parse::quoting::quote_ident;
+use crate::system::pg_catalog::TABLE_OID;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -26,10 +27,12 @@ impl Binder<'_> {
         else {
             return Ok(item);
         };
-        let is_table = matches!(
-            item.scope.relations.as_slice(),
-            [relation] if matches!(relation.origin, RowOrigin::Table(_))
-        );
+        // Of a partitioned table the rows of its partitions are.
+        let is_of_table = |relation: &ScopeRelation| {
+            let is_own = matches!(relation.origin, RowOrigin::Table(_));
+            is_own || relation.hidden.iter().any(|column| column.name == TABLE_OID)
+        };
+        let is_table = matches!(item.scope.relations.as_slice(), [relation] if is_of_table(relation));
         if !is_table {
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
             return Err(fault(StatementFault::NotImplemented, message));

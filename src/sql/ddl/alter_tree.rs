@@ -248,6 +248,13 @@ impl Tables<'_> {
         })
     }
 
+    /// What the partition calls a foreign key of its table.
+    fn own_foreign_key(&self, name: &str) -> Option<&str> {
+        let key = self.before.foreign_key(name)?;
+        let own = self.before.foreign_key_below(key, self.child)?;
+        Some(&own.name)
+    }
+
     fn dropped(&self, name: &str, drop_behavior: Option<DropBehavior>) -> Option<AlterTableOperation> {
         let index = self
             .before
@@ -255,6 +262,7 @@ impl Tables<'_> {
             .find(|index| index.constraint && index.name == name);
         let own = match index {
             Some(index) => &counterpart(self.before, index, self.child)?.name,
+            None if self.before.foreign_key(name).is_some() => self.own_foreign_key(name)?,
             None if self.child.has_constraint(name) => name,
             None => return None,
         };

@@ -54,7 +54,9 @@ pub(super) fn check(ctx: &StatementContext, table: &TableDef, operation: &AlterT
         O::DropConstraint { name, .. } => {
             let name = names::fold(name);
             let is_inherited = parent.check(&name).is_some_and(|check| !check.no_inherit)
-                || parent.foreign_key(&name).is_some()
+                || table
+                    .foreign_key(&name)
+                    .is_some_and(|key| ctx.catalog.is_of_parent(table, key))
                 || parent.all_indexes().any(|index| {
                     let own = counterpart(parent, index, table);
                     index.constraint && own.is_some_and(|own| own.name == name)

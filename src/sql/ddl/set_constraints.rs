@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::ObjectName;
 
-use crate::catalog::{Relation, TableDef, is_system_schema};
+use crate::catalog::{Relation, TableDef, counterpart, is_system_schema};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::sql::dml;
@@ -65,23 +65,10 @@ fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
         let message = format!("constraint \"{name}\" does not exist");
         return Err(fault(StatementFault::UndefinedObject, message));
     };
-    let key = |table: &Arc<TableDef>| {
-        let key = table.foreign_key(&name).filter(|key| key.deferrable);
-        let unique = table.deferrable_keys().find(|(index, _)| index.name == name);
-        let mut exclusions = table.exclusions();
-        let exclusion =
-            exclusions.find(|(index, exclusion)| index.name == name && exclusion.deferral.is_some());
-        let index = unique
-            .map(|(index, _)| index)
-            .or(exclusion.map(|(index, _)| index));
-        let trigger = table
-            .constraint_trigger(&name)
-            .filter(|trigger| trigger.is_deferrable());
-        key.map(|key| key.oid)
-            .or(index.map(|index| index.oid))
-            .or(trigger.map(|trigger| trigger.oid))
-    };
-    let keys: Vec<u32> = tables.into_iter().filter_map(key).collect();
+    let named = tables
+        .into_iter()
+        .map(|table| deferrable_in_tree(ctx, table, &name));
+    let keys: Vec<u32> = named.flatten().collect();
     match keys.is_empty() {
         true => Err(fault(
             StatementFault::WrongObjectType,
@@ -89,4 +76,36 @@ fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
         )),
         false => Ok(keys),
     }
+}
+
+/// The oid of the constraint of this name, if it is DEFERRABLE, and of those that partitions have of it, which may have other names.
+fn deferrable_in_tree(ctx: &StatementContext, table: &TableDef, name: &str) -> Vec<u32> {
+    let mut found: Vec<u32> = deferrable(table, name).into_iter().collect();
+    for partition in ctx.catalog.partitions_of(table.oid) {
+        let key = table.foreign_key(name);
+        let key = key.and_then(|key| table.foreign_key_below(key, partition));
+        let index = table.all_indexes().find(|index| index.name == name);
+        let index = index.and_then(|index| counterpart(table, index, partition));
+        let own = key.map(|key| &key.name).or(index.map(|index| &index.name));
+        let own = own.map_or(name, String::as_str);
+        found.extend(deferrable_in_tree(ctx, partition, own));
+    }
+    found
+}
+
+/// The oid of the table's constraint of this name, if it is DEFERRABLE.
+fn deferrable(table: &TableDef, name: &str) -> Option<u32> {
+    let key = table.foreign_key(name).filter(|key| key.deferrable);
+    let unique = table.deferrable_keys().find(|(index, _)| index.name == name);
+    let mut exclusions = table.exclusions();
+    let exclusion = exclusions.find(|(index, exclusion)| index.name == name && exclusion.deferral.is_some());
+    let index = unique
+        .map(|(index, _)| index)
+        .or(exclusion.map(|(index, _)| index));
+    let trigger = table
+        .constraint_trigger(name)
+        .filter(|trigger| trigger.is_deferrable());
+    key.map(|key| key.oid)
+        .or(index.map(|index| index.oid))
+        .or(trigger.map(|trigger| trigger.oid))
 }

@@ -154,7 +154,7 @@ impl References {
             return Ok(());
         }
         self.note_deferrable(ctx, table, new, old).await?;
-        for key in &table.foreign_keys {
+        for key in table.foreign_keys_as_made() {
             let columns = columns_of(table, &key.columns, new)?;
             let old = old.map(|old| columns_of(table, &key.columns, old)).transpose()?;
             check_match(table, key, &columns)?;

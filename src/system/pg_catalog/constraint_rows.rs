@@ -68,12 +68,7 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             .as_ref()
             .and_then(|of| source.objects.table(of.parent));
         for constraint in &relation.constraints {
-            let above = above.and_then(|above| {
-                above
-                    .constraints
-                    .iter()
-                    .find(|above| above.name == constraint.name)
-            });
+            let above = above.and_then(|above| inherited_from(&above.constraints, constraint));
             let parent = above
                 .filter(|above| above.foreign_key().is_some())
                 .map(|above| above.oid);
@@ -110,6 +105,15 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             ("conbin", text(&check.text)),
         ]);
     }
+}
+
+/// Of the constraints of the table above the one that a partition has this one of. A foreign key may have been merged under another name.
+fn inherited_from<'a>(above: &'a [UserConstraint], own: &UserConstraint) -> Option<&'a UserConstraint> {
+    let named = above.iter().find(|above| above.name == own.name);
+    let of_foreign_key = |above: &&UserConstraint| {
+        own.foreign_key().is_some() && above.foreign_key().is_some() && above.definition == own.definition
+    };
+    named.or_else(|| above.iter().find(of_foreign_key))
 }
 
 fn constraint_triggers(source: &Source<'_>, rows: &mut RelationRows) {
