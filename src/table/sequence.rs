@@ -180,7 +180,7 @@ impl Sequences {
             let _one = open.counter.reserving.lock().await;
             let state = own_state(txn, &open.def).await?;
             let run = state.next_run(&open.def, wanted)?;
-            put(txn, &open.def, given(state, run), None)?;
+            txn.amend(&open.def.counter_key(), given(state, run).encode())?;
             return Ok(run);
         }
         if let Some(run) = open.counter.take_reserved(&open.def, wanted) {
@@ -198,7 +198,7 @@ impl Sequences {
     pub async fn set(&self, txn: &Transaction, open: &OpenSequence, state: SequenceState) -> Result<()> {
         let _one = open.counter.reserving.lock().await;
         if open.is_own {
-            return put(txn, &open.def, state, None);
+            return txn.amend(&open.def.counter_key(), state.encode());
         }
         // From here on nothing of the block is given, whether the commit is heard of or not.
         let block = open.counter.lock().block.take();

@@ -214,6 +214,23 @@ impl Buffer {
         Ok(())
     }
 
+    /// Puts another value in the place of the newest that was put under a key: who sees that sees this instead, and what takes that back takes
+    /// this back. Refused when the buffer would grow above its limit.
+    pub(super) fn amend(&mut self, key: &[u8], value: Vec<u8>) -> Result<()> {
+        let Some(version) = self.keys.get_mut(key).and_then(|own| own.versions.last_mut()) else {
+            return Ok(());
+        };
+        let before = version.value.as_ref().map_or(0, |value| value.len());
+        let bytes = self.bytes - before + value.len();
+        if bytes > self.bytes_max {
+            return Err(too_large(self.bytes_max));
+        }
+        self.counted.resize(bytes * COPIES)?;
+        self.bytes = bytes;
+        version.value = Some(Bytes::from(value));
+        Ok(())
+    }
+
     /// Puts an empty value, unchecked, under a key that has not been written.
     pub(super) fn mark(&mut self, key: Vec<u8>) -> Result<()> {
         if self.keys.contains_key(key.as_slice()) {

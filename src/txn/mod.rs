@@ -412,6 +412,12 @@ impl Transaction {
         put_logged(&mut buffer, logged)
     }
 
+    /// Gives a key that the transaction has written another value, which stays when a savepoint is rolled back to that is younger than the
+    /// value that it stands for: what a sequence gives is not given again. Errors: 54000.
+    pub fn amend(&self, key: &[u8], value: Vec<u8>) -> Result<()> {
+        self.lock_buffer().amend(key, value)
+    }
+
     /// Buffers a write of a key that is locked, or that nobody else can write, and under which nothing is committed unless the
     /// transaction itself has written it before.
     pub fn write_new(&self, write: Write) -> Result<()> {
