@@ -83,7 +83,7 @@ mod role_name;
 mod role_reader;
 pub mod routine;
 mod routine_reader;
-mod row_assignment;
+pub(crate) mod row_assignment;
 pub(crate) mod row_expansion;
 pub(crate) mod row_locks;
 mod schema_elements;

@@ -1,16 +1,14 @@
-//! `SET (a, b) = (SELECT x, y …)` and `SET (a, b) = ROW(x, y)`: each column gets its value. Of a plain SELECT of columns and constants it has
-//! a subquery of its own, which gives the same; of any other the column of its one row, `((SELECT s FROM (…) s(c1, c2))).c1`.
-
-use std::ops::ControlFlow;
+//! `SET (a, b) = (SELECT x, y …)` and `SET (a, b) = ROW(x, y)`: each column gets its value. Of a subquery it is the column of its one row,
+//! `((SELECT s FROM (…) s(c1, c2))).c1`, and whoever binds it asks the subquery once for all of them ([`is_row`]).
 
 use sqlparser::ast::{
-    self, Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
-    SelectItem, SetExpr,
+    self, Assignment, AssignmentTarget, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 
-use super::walk::visit_expressions;
+/// What the one row of a subquery is called, before the number of its assignment: two that read alike are asked each for itself.
+const ROW: &str = "?row of ";
 
 /// The UPDATE that is next, its row assignments taken apart.
 pub(super) fn parse_update(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
@@ -51,7 +49,8 @@ pub(super) fn take_apart(assignments: &mut Vec<Assignment>) {
             }
             assignment
         })
-        .flat_map(|assignment| parts(&assignment).unwrap_or_else(|| vec![assignment]))
+        .enumerate()
+        .flat_map(|(number, assignment)| parts(&assignment, number).unwrap_or_else(|| vec![assignment]))
         .collect();
 }
 
@@ -71,57 +70,48 @@ fn row_values(value: &Expr) -> Option<Vec<Expr>> {
     values.collect()
 }
 
+/// Whether a subquery is one whose row several columns are assigned.
+pub(crate) fn is_row(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return false;
+    };
+    match select.from.first().map(|from| &from.relation) {
+        Some(ast::TableFactor::Derived {
+            alias: Some(alias), ..
+        }) => is_row_name(&alias.name.value),
+        _ => false,
+    }
+}
+
+/// Whether a relation is the row of such a subquery.
+pub(crate) fn is_row_name(relation: &str) -> bool {
+    relation.starts_with(ROW)
+}
+
 /// One assignment a column; `None`: the value is no subquery.
-fn parts(assignment: &Assignment) -> Option<Vec<Assignment>> {
+fn parts(assignment: &Assignment, number: usize) -> Option<Vec<Assignment>> {
     let (AssignmentTarget::Tuple(columns), Expr::Subquery(query)) = (&assignment.target, &assignment.value)
     else {
         return None;
     };
-    let own = match query.body.as_ref() {
-        SetExpr::Select(select) if is_plain(select, query) && select.projection.len() == columns.len() => {
-            own_query
-        }
-        _ => column_of_row,
-    };
+    let row = format!("\"{ROW}{number}\"");
     let assigned = columns.iter().enumerate().map(|(at, column)| Assignment {
         target: AssignmentTarget::ColumnName(column.clone()),
-        value: own(query, at, columns.len()),
+        value: match columns.len() {
+            1 => assignment.value.clone(),
+            width => column_of_row(query, &row, (at, width)),
+        },
     });
     Some(assigned.collect())
 }
 
-/// Whether a query gives the same rows whichever of its columns are asked for.
-fn is_plain(select: &ast::Select, query: &Query) -> bool {
-    let is_plain = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-            // A call may be of an aggregate, or give another value each time.
-            let mut calls = false;
-            let _: ControlFlow<()> = visit_expressions(expr, |part: &Expr| {
-                calls |= matches!(part, Expr::Function(_));
-                ControlFlow::Continue(())
-            });
-            !calls
-        }
-        _ => false,
-    };
-    select.distinct.is_none() && query.order_by.is_none() && select.projection.iter().all(is_plain)
-}
-
-fn own_query(query: &Query, at: usize, _: usize) -> Expr {
-    let mut query = query.clone();
-    if let SetExpr::Select(select) = query.body.as_mut() {
-        select.projection = vec![select.projection.swap_remove(at)];
-    }
-    Expr::Subquery(Box::new(query))
-}
-
-/// `((SELECT "?row" FROM (query) AS "?row"("?column 1", …)))."?column 1"`.
-fn column_of_row(query: &Query, at: usize, columns: usize) -> Expr {
+/// `((SELECT "?row of 0" FROM (query) AS "?row of 0"("?column 1", …)))."?column 1"`.
+fn column_of_row(query: &Query, row: &str, (at, columns): (usize, usize)) -> Expr {
     let names: Vec<String> = (1..=columns)
         .map(|number| format!("\"?column {number}\""))
         .collect();
     let text = format!(
-        "((SELECT \"?row\" FROM (SELECT 1) AS \"?row\"({}))).{}",
+        "((SELECT {row} FROM (SELECT 1) AS {row}({}))).{}",
         names.join(", "),
         names[at]
     );

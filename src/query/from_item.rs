@@ -6,6 +6,7 @@ use super::binder::{fault, fold};
 use super::scope::{Scope, ScopeColumn};
 use crate::Result;
 use crate::error::StatementFault;
+use crate::parse::row_assignment::is_row_name;
 use crate::tree::Plan;
 
 /// A bound FROM item.
@@ -16,7 +17,7 @@ pub(super) struct FromItem {
 }
 
 /// `AS name(a, b)` renames the first columns. `takes_types`: so may `AS name(a int, b text)`. Errors: 42P10 when it names more than there
-/// are, 42601 for types where the columns have theirs.
+/// are, 42601 for types where the columns have theirs, and for a row that is assigned to more or fewer columns than it has.
 pub(super) fn renamed(
     mut columns: Vec<ScopeColumn>,
     alias: Option<&ast::TableAlias>,
@@ -26,6 +27,10 @@ pub(super) fn renamed(
     let Some(alias) = alias else { return Ok(columns) };
     if !takes_types && alias.columns.iter().any(|column| column.data_type.is_some()) {
         let message = "a column definition list is only allowed for functions returning \"record\"";
+        return Err(fault(StatementFault::Syntax, message));
+    }
+    if is_row_name(relation) && alias.columns.len() != columns.len() {
+        let message = "number of columns does not match number of values";
         return Err(fault(StatementFault::Syntax, message));
     }
     if alias.columns.len() > columns.len() {

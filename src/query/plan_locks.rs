@@ -88,19 +88,20 @@ impl PlanLocks {
     }
 }
 
-/// Locks the records; answers one of those for which it had to wait.
+/// Locks the records, one after the other: who waits for one holds none behind it. Answers the first for which it had to wait.
 async fn lock<'k>(ctx: &StatementContext, keys: &'k [Vec<u8>], mode: LockMode) -> Result<Option<&'k [u8]>> {
-    if keys.is_empty() {
-        return Ok(None);
+    let mut waited_for = None;
+    for key in keys {
+        let one = std::slice::from_ref(key);
+        let busy = ctx
+            .txn
+            .lock_as_it_is(one, mode, LockWait::SkipLocked)
+            .await?
+            .skipped;
+        if !busy.is_empty() {
+            ctx.txn.lock_as_it_is(one, mode, LockWait::Block).await?;
+            waited_for = waited_for.or(Some(key.as_slice()));
+        }
     }
-    let busy = ctx
-        .txn
-        .lock_as_it_is(keys, mode, LockWait::SkipLocked)
-        .await?
-        .skipped;
-    let Some(first) = busy.first() else {
-        return Ok(None);
-    };
-    ctx.txn.lock_as_it_is(keys, mode, LockWait::Block).await?;
-    Ok(keys.get(*first).map(Vec::as_slice))
+    Ok(waited_for)
 }

@@ -1,6 +1,7 @@
-//! Subqueries that a SELECT may write in several places for one value: in its list and in GROUP BY, ORDER BY or DISTINCT ON. One that is
-//! bound twice is not the same (its relations have names of their own), so each is bound once for all these places, and is then known there
-//! as what is grouped or ordered by. Functions that are queries are such, too, once a query stands in the place of the call.
+//! Subqueries that stand in several places for one value: in the list of a SELECT and in GROUP BY, ORDER BY or DISTINCT ON, or as the row that
+//! several columns of SET are assigned. One that is bound twice is not the same (its relations have names of their own), so each is bound once
+//! for all these places, and is then known there as what is grouped or ordered by, and computed once. Functions that are queries are such,
+//! too, once a query stands in the place of the call.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +9,8 @@ use sqlparser::ast::{self, Visitor};
 
 use super::bound::Bound;
 use crate::Result;
-use crate::parse::walk::Walk;
+use crate::parse::row_assignment::is_row;
+use crate::parse::walk::{Walk, visit_expressions};
 use crate::tree::Expr;
 
 /// Expressions as they are written, with what those with subqueries were bound to, once they were.
@@ -34,7 +36,21 @@ impl RepeatedSubqueries {
         found
     }
 
-    /// What the expression was bound to for another place of the SELECT.
+    /// Those whose row several columns of SET are assigned.
+    pub(super) fn of_set<'e, T: Walk + 'e>(items: impl IntoIterator<Item = &'e T>) -> RepeatedSubqueries {
+        let mut rows = Vec::new();
+        for item in items {
+            let _: ControlFlow<()> = visit_expressions(item, |part: &ast::Expr| {
+                if matches!(part, ast::Expr::Subquery(query) if is_row(query)) {
+                    rows.push((part.clone(), None));
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        RepeatedSubqueries(rows)
+    }
+
+    /// What the expression was bound to for another place.
     pub(super) fn get(&self, expr: &ast::Expr) -> Option<Bound> {
         let mut known = self.0.iter();
         known.find(|(known, _)| known == expr)?.1.clone()

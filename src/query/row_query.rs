@@ -9,6 +9,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::from_item::FromItem;
+use super::repeated_subqueries::RepeatedSubqueries;
 use super::row_origin::RowOrigin;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select::Kept;
@@ -188,7 +189,11 @@ impl Binder<'_> {
                     items.push(BoundItem { name, bound });
                 }
             }
-            clause => items.extend(self.items(query.items, place(clause))?),
+            clause => {
+                self.repeated_subqueries = RepeatedSubqueries::of_set(query.items);
+                items.extend(self.items(query.items, place(clause))?);
+                self.repeated_subqueries = RepeatedSubqueries::default();
+            }
         }
         let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
         let visible = items.len();

@@ -398,12 +398,22 @@ impl Binder<'_> {
             let Some((kind, subquery)) = sub_plan_of(&expr) else {
                 return Ok(Transformed::no(expr));
             };
-            let name = self.unique_name("?subquery");
-            let sub_plan = sub_plan(kind, subquery, &name)?;
-            sub_plans.push(SubPlan {
-                asked_when: when.cloned(),
-                ..sub_plan
+            // One that was bound once for several places is asked once for them.
+            let known = sub_plans.iter().find(|known| {
+                let is_same = Arc::ptr_eq(&known.plan, &subquery.subquery) && known.kind == kind;
+                is_same && known.asked_when.as_ref() == when
             });
+            let name = match known {
+                Some(known) => known.name.clone(),
+                None => {
+                    let name = self.unique_name("?subquery");
+                    sub_plans.push(SubPlan {
+                        asked_when: when.cloned(),
+                        ..sub_plan(kind, subquery, &name)?
+                    });
+                    name
+                }
+            };
             let column = Expr::Column(Column::new_unqualified(name));
             Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
         });

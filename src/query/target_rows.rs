@@ -9,6 +9,7 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::column_name::column_name;
 use super::from_item::FromItem;
 use super::indexed_expressions;
+use super::repeated_subqueries::RepeatedSubqueries;
 use super::row_origin::RowOrigin;
 use super::row_query::{RowColumn, RowRelation};
 use super::scope::ScopeRelation;
@@ -180,6 +181,7 @@ impl Binder<'_> {
                 bound: columns[*at].clone(),
             });
         }
+        self.repeated_subqueries = RepeatedSubqueries::of_set(rows.expressions.iter().copied());
         for expr in rows.expressions {
             let bound = self.expression(expr, place(Clause::Set))?;
             let bound = match bound.expr {
@@ -191,6 +193,7 @@ impl Binder<'_> {
                 bound,
             });
         }
+        self.repeated_subqueries = RepeatedSubqueries::default();
         let beside = match rows.beside {
             true => &scope.relations[1..],
             false => &[],

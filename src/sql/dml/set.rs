@@ -16,6 +16,7 @@ use super::generated_columns::{Writing, check_writable, with_generated};
 use super::row_checks::RowChecks;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::user_cast::assigned;
+use super::values::calls;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -113,6 +114,7 @@ impl SetPlan {
             columns.push(SetColumn { position, value });
         }
         let (_, cells) = Cells::bind(ctx, &[], Clause::Set, types)?;
+        let (columns, expressions) = in_order(columns, expressions);
         let plan = SetPlan {
             columns,
             cells,
@@ -247,6 +249,29 @@ impl SetPlan {
         }
         Ok(false)
     }
+}
+
+/// The columns with what is computed for them, as they come to be computed: in the order of the table, as in PostgreSQL, where several call
+/// something that may be volatile. Others stay as they are written, for so their faults are found.
+fn in_order<'a>(
+    columns: Vec<SetColumn>,
+    expressions: Vec<Cow<'a, Expr>>,
+) -> (Vec<SetColumn>, Vec<Cow<'a, Expr>>) {
+    if expressions.iter().filter(|expr| calls(expr)).nth(1).is_none() {
+        return (columns, expressions);
+    }
+    let mut expressions = expressions.into_iter();
+    let with_expr = columns.into_iter().map(|column| {
+        let expr = match column.value {
+            SetValue::Computed => expressions.next(),
+            SetValue::Default(_) | SetValue::Cell(_) => None,
+        };
+        (column, expr)
+    });
+    let mut columns: Vec<(SetColumn, Option<Cow<'a, Expr>>)> = with_expr.collect();
+    columns.sort_by_key(|(column, _)| column.position);
+    let (columns, expressions): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    (columns, expressions.into_iter().flatten().collect())
 }
 
 /// The columns, and those that generated ones of them are computed of.

@@ -71,6 +71,21 @@ impl ValuesPlan {
         (names, short, overriding): (&[String], bool, Overriding),
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ValuesPlan> {
+        if let [row] = rows
+            && let Some((row, names)) = in_order(&target.table, row, names)
+        {
+            return ValuesPlan::bind_as_written(ctx, target, &[row], (&names, short, overriding), types);
+        }
+        ValuesPlan::bind_as_written(ctx, target, rows, (names, short, overriding), types)
+    }
+
+    fn bind_as_written(
+        ctx: &StatementContext,
+        target: &Target,
+        rows: &[Parens<Vec<Expr>>],
+        (names, short, overriding): (&[String], bool, Overriding),
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<ValuesPlan> {
         let width = rows.first().map_or(0, |row| row.content.len());
         if rows.iter().any(|row| row.content.len() != width) {
             return Err(syntax("VALUES lists must all be the same length"));
@@ -332,6 +347,37 @@ impl ValuesColumn {
         }
         Ok(computed)
     }
+}
+
+/// A row and the names of its columns in the order of the table, in which PostgreSQL computes it, where several of its cells call something
+/// that may be volatile; `None`: it stays as it is. (Of several rows each is computed as it is written.)
+fn in_order(
+    table: &TableDef,
+    row: &Parens<Vec<Expr>>,
+    names: &[String],
+) -> Option<(Parens<Vec<Expr>>, Vec<String>)> {
+    let width = row.content.len();
+    let named = names.get(..width)?;
+    row.content.iter().filter(|expr| calls(expr)).nth(1)?;
+    let positions: Vec<Option<usize>> = named.iter().map(|name| table.column_index(name)).collect();
+    if positions.iter().any(Option::is_none) || positions.is_sorted() {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..width).collect();
+    order.sort_by_key(|at| positions[*at]);
+    let mut ordered = row.clone();
+    ordered.content = order.iter().map(|at| row.content[*at].clone()).collect();
+    let given = order.iter().map(|at| names[*at].clone());
+    Some((ordered, given.chain(names[width..].iter().cloned()).collect()))
+}
+
+/// Whether an expression calls something.
+pub(super) fn calls(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |part: &Expr| match part {
+        Expr::Function(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 impl AlikeCells {
