@@ -434,10 +434,10 @@ impl Session {
         let (txn, interrupt) = (&ctx.txn, self.interrupt.clone());
         let progress = txn.progress();
         let executed = async {
-            let outcome = run.execute(ctx).await.map_err(|error| match error {
+            let outcome = run.execute(ctx).await.map_err(|error| match error.bare() {
                 // What was read of the key is as old as everything else.
                 Error::UniqueViolation { .. } => txn.require_unread().err().unwrap_or(error),
-                error => error,
+                _ => error,
             })?;
             txn.settle().await?;
             if txn.may_be_refused() {
@@ -472,7 +472,7 @@ impl Session {
 /// Whether a statement outside a block fails with this as one in a block would: it keeps its snapshot, in which a row is not as it is now.
 /// Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
 pub(super) fn ends_alone(txn: &Transaction, error: &Error) -> bool {
-    match error {
+    match error.bare() {
         Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),
         _ => false,
     }
@@ -526,7 +526,8 @@ impl Attempts {
 
     /// Whether the statement that failed so begins anew; if it does, it has left nothing in the session.
     pub(super) fn may_begin_again(&mut self, session: &Session, error: &Error) -> bool {
-        let is_again = match error {
+        // A function that came upon it has said where.
+        let is_again = match error.bare() {
             Error::Conflict { .. } | Error::ReadConflict => true,
             Error::SnapshotTooOld => !std::mem::replace(&mut self.was_too_old, true),
             _ => false,

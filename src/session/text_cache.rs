@@ -262,19 +262,20 @@ impl KnownText {
     /// Whether the text as it stands may do without this error, or says better what is wrong: all but what stops a
     /// statement whatever it says.
     pub fn may_cause(error: &Error) -> bool {
-        !matches!(
-            error,
-            Error::Conflict { .. }
-                | Error::ConcurrentDelete { .. }
-                | Error::ReadConflict
-                | Error::FailedTransaction
-                | Error::QueryCanceled
-                | Error::Partly { .. }
-                | Error::StatementTimeout
-                | Error::IdleTimeout { .. }
-                | Error::ClientGone
-                | Error::Shutdown
-        )
+        let is_partly = matches!(error, Error::Partly { .. });
+        !is_partly
+            && !matches!(
+                error.bare(),
+                Error::Conflict { .. }
+                    | Error::ConcurrentDelete { .. }
+                    | Error::ReadConflict
+                    | Error::FailedTransaction
+                    | Error::QueryCanceled
+                    | Error::StatementTimeout
+                    | Error::IdleTimeout { .. }
+                    | Error::ClientGone
+                    | Error::Shutdown
+            )
     }
 }
 
