@@ -272,8 +272,13 @@ pub enum Error {
     #[error("cannot truncate a table referenced in a foreign key constraint")]
     TruncateReferenced { table: String, by: String },
     /// A column whose type is to change and that something else needs as it is (0A000).
-    #[error("cannot alter type of a column used by {by}")]
-    ColumnUsed { by: &'static str, detail: String },
+    #[error("cannot alter type of a column used {by}")]
+    ColumnUsed {
+        /// Where, in PostgreSQL's words: `by a view or rule`.
+        by: &'static str,
+        /// Which object it is.
+        detail: String,
+    },
     /// REFRESH … CONCURRENTLY of a materialized view whose rows nothing tells apart (55000).
     #[error("cannot refresh materialized view \"{schema}.{name}\" concurrently")]
     NotRefreshable { schema: String, name: String },

@@ -337,9 +337,10 @@ impl Error {
             ),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { hint, .. } => Some(hint.to_string()),
-            Error::ColumnUsed { by, .. } => Some(format!(
-                "Drop what is {by} of it first, and make it again afterwards (for a hash or BUCKETS: DROP CONSTRAINT, ADD PRIMARY KEY)."
-            )),
+            Error::ColumnUsed { .. } => Some(
+                "Drop what uses it first, and make it again afterwards (for a hash or BUCKETS: DROP CONSTRAINT, ADD PRIMARY KEY)."
+                    .to_string(),
+            ),
             Error::NotRefreshable { .. } => Some(
                 "Create a unique index with no WHERE clause on one or more columns of the materialized view."
                     .to_string(),

@@ -45,7 +45,9 @@ pub(super) fn may_end_early(steps: &[Step], is_ordered: bool) -> bool {
         match step {
             Step::Limit { fetch, .. } => return fetch.is_some(),
             Step::Sort(_) if is_ordered => {}
-            Step::Sort(_) | Step::Numbered { .. } | Step::Groups { .. } | Step::Totals { .. } => return false,
+            Step::Sort(_) | Step::Numbered { .. } | Step::Groups { .. } | Step::Totals { .. } => {
+                return false;
+            }
             Step::Project { .. }
             | Step::Filter(_)
             | Step::LockRows(_)

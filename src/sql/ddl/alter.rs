@@ -3,9 +3,9 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
-    TableConstraint,
 };
 
+use super::alter_passes::{in_passes, lock_mode};
 use super::column::{self, NewColumn};
 use super::index::{self, Completion, NewIndex};
 use super::index_expression;
@@ -95,7 +95,7 @@ async fn alter_table(
         beside: None,
         sequence_names: Vec::new(),
     };
-    for operation in &alter.operations {
+    for operation in in_passes(ctx, &alter.operations) {
         if table.is_materialized_view() {
             relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
         }
@@ -182,21 +182,6 @@ pub(super) async fn add_computed_index(
         sequence_names: Vec::new(),
     };
     Box::pin(carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1))).await
-}
-
-/// How the table is locked: who reads it does not mind foreign keys, nor that constraints are validated.
-fn lock_mode(operations: &[AlterTableOperation]) -> LockMode {
-    let mode = |operation: &AlterTableOperation| match operation {
-        AlterTableOperation::ValidateConstraint { .. } => LockMode::ShareUpdateExclusive,
-        AlterTableOperation::AddConstraint {
-            constraint: TableConstraint::ForeignKey(_),
-            ..
-        } => LockMode::ShareRowExclusive,
-        _ => LockMode::AccessExclusive,
-    };
-    // Each includes those before it.
-    let strongest = operations.iter().map(mode).max();
-    strongest.unwrap_or(LockMode::AccessExclusive)
 }
 
 /// Writes what the operations, so many, have made of a table. `in_phases`: all of them can be taken back.

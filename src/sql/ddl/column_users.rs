@@ -54,7 +54,7 @@ pub(super) fn check_none(
     match of_column(ctx, table, column).first() {
         None => Ok(()),
         Some(view) => Err(Error::ColumnUsed {
-            by: "a view or rule",
+            by: "by a view or rule",
             detail: format!(
                 "rule _RETURN on {} depends on column \"{name}\"",
                 described(ctx, view)

@@ -8,6 +8,7 @@ mod alter_action;
 mod alter_asked;
 mod alter_column;
 mod alter_index;
+mod alter_passes;
 
 mod alter_storage;
 mod alter_tree;

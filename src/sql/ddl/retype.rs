@@ -6,8 +6,9 @@ use sqlparser::ast::{DataType, Expr};
 use super::column::collation_of;
 use super::column_users;
 use super::rewrite::{becomes, not_automatic};
+use super::row_expression::check_no_subquery;
 use super::table_change::Change;
-use super::{check, default, expiry, foreign_key, index_expression, index_terms, sequence};
+use super::{check, default, expiry, foreign_key, index_expression, index_terms, sequence, triggers};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
@@ -33,6 +34,9 @@ pub(super) async fn set_type(
     query::warn_of_digits(ctx, written);
     column_type::check_stored(&ty)?;
     let (using, collation) = type_collation::of_type(using);
+    if let Some(using) = using {
+        check_no_subquery(using, "transform expression")?;
+    }
     let collation = collation.map(|name| collation_of(&ty, &name)).transpose()?;
     let column = change.table.columns[at].clone();
     if column.generation().is_some() && using.is_some() {
@@ -54,6 +58,7 @@ pub(super) async fn set_type(
     }
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
     column_users::check_none(ctx, &change.table, column.id, &column.name)?;
+    triggers::check_no_users_of_column(&change.table, &column)?;
     check_keys(change, &column, &ty)?;
     expiry::check_retype(&change.table, &column.name, &ty)?;
     if column.is_serial() && !ty.is_integer() {
@@ -93,7 +98,7 @@ fn check_no_dependents(table: &TableDef, column: &ColumnDef) -> Result<()> {
     match dependents.find(|dependent| !is_of_index(dependent)) {
         None => Ok(()),
         Some(dependent) => Err(Error::ColumnUsed {
-            by: "a generated column",
+            by: "by a generated column",
             detail: format!(
                 "Column \"{}\" is used by generated column \"{}\".",
                 column.name, dependent.name

@@ -65,7 +65,7 @@ pub(super) async fn run(
             continue;
         };
         positions.push(position);
-        expressions.push(read_as(stored, rewrite));
+        expressions.push(read_as(stored, column, rewrite)?);
     }
     // The statement asks for every row: nobody need allow that.
     let reading = StatementContext {
@@ -123,11 +123,16 @@ async fn carry(
     }
 }
 
-/// What a column's new value is computed of.
-fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
+/// What a column's new value is computed of. Errors: none but of a bug.
+fn read_as(column: &ColumnDef, new: &ColumnDef, rewrite: &Rewrite) -> Result<Expr> {
     match rewrite.retyped.get(&column.id) {
-        Some(Some(using)) => using.clone(),
-        _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
+        Some(Some(using)) => Ok(using.clone()),
+        // What is assigned is the number; as text an object has its name.
+        Some(None) if column.ty.names_objects() && new.ty.innermost().is_string() => {
+            let name = quote_ident(&column.name);
+            dml::parse_expression(&format!("CAST({name} AS {})", new.ty.name()))
+        }
+        _ => Ok(Expr::Identifier(Ident::with_quote('"', &column.name))),
     }
 }
 
@@ -150,6 +155,8 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
         || to.is_string()
         || from.is_bits() && to.is_bits()
         || is_number(from) && is_number(to)
+        || to.names_objects() && matches!(from, Int2 | Int4 | Int8 | Oid)
+        || from.names_objects() && matches!(to, Int4 | Int8 | Oid)
         || *to == TIME_TZ && matches!(from, Time(_))
         || *from == TIME_TZ && matches!(to, Time(_))
         || matches!(

@@ -8,9 +8,9 @@ use sqlparser::ast::{Expr, Ident, ObjectName, Spanned};
 use super::routine_ref::found_routine;
 use super::{notice, notice_cascade, row_expression, transition_names};
 use crate::catalog::{
-    Access, CatalogWriter, Object, RoutineDef, RoutineResult, TableDef, TriggerCondition, TriggerDef,
-    TriggerEvent, TriggerRow, TriggerState, TriggerTiming, ViewDef, dependents_key, is_system_schema,
-    rows_of_events,
+    Access, CatalogWriter, ColumnDef, Object, RoutineDef, RoutineResult, TableDef, TriggerCondition,
+    TriggerDef, TriggerEvent, TriggerRow, TriggerState, TriggerTiming, ViewDef, dependents_key,
+    is_system_schema, rows_of_events,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, Raised, StatementFault};
@@ -336,24 +336,11 @@ async fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists:
     if let Object::Table(table) = found
         && let Some(trigger) = table.trigger(name)
     {
-        let partitions = match trigger.for_each_row {
-            true => ctx.partitions_of(table)?,
-            false => Vec::new(),
-        };
-        let mut changed = TableDef::clone(table);
-        changed.triggers.retain(|trigger| trigger.name != name);
-        put(ctx, changed)?;
-        for partition in partitions {
-            let now = ctx.clone().seeing_definitions().await?;
-            Box::pin(drop(
-                &now,
-                name,
-                &names::quoted_relation(&partition.schema, &partition.name),
-                true,
-            ))
-            .await?;
+        let above = ctx.catalog.parent_of(table).filter(|_| trigger.for_each_row);
+        if let Some(above) = above.filter(|above| above.trigger(name).is_some()) {
+            return Err(required_by(name, table, above));
         }
-        return Ok(());
+        return drop_in_tree(ctx, table, name).await;
     }
     if !if_exists {
         return Err(undefined(name, found.name()));
@@ -364,6 +351,37 @@ async fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists:
     );
     notice(ctx, "00000", message, None);
     Ok(())
+}
+
+/// Takes a trigger off its table, and off the partitions that have it of that.
+async fn drop_in_tree(ctx: &StatementContext, table: &TableDef, name: &str) -> Result<()> {
+    let Some(trigger) = table.trigger(name) else {
+        return Ok(());
+    };
+    let partitions = match trigger.for_each_row {
+        true => ctx.partitions_of(table)?,
+        false => Vec::new(),
+    };
+    let mut changed = TableDef::clone(table);
+    changed.triggers.retain(|trigger| trigger.name != name);
+    put(ctx, changed)?;
+    for partition in partitions {
+        let now = ctx.clone().seeing_definitions().await?;
+        Box::pin(drop_in_tree(&now, &partition, name)).await?;
+    }
+    Ok(())
+}
+
+/// 2BP01 for a trigger that a partition has of its table.
+fn required_by(name: &str, table: &TableDef, above: &TableDef) -> Error {
+    let (own, of) = (&table.name, &above.name);
+    Error::InvalidStatement {
+        state: StatementFault::DependentObjects,
+        message: format!(
+            "cannot drop trigger {name} on table {own} because trigger {name} on table {of} requires it"
+        ),
+        hint: Some(format!("You can drop trigger {name} on table {of} instead.")),
+    }
 }
 
 /// Takes triggers off their view.
@@ -395,6 +413,29 @@ pub(super) fn remove(ctx: &StatementContext, removed: &[(&TableDef, &str)]) -> R
     Ok(())
 }
 
+/// The triggers that name a column.
+fn users_of_column(table: &TableDef, id: ColumnId) -> impl Iterator<Item = &TriggerDef> {
+    table.triggers.iter().filter(move |trigger| {
+        let mut columns = trigger.update_of.iter();
+        let when = trigger.when.as_ref();
+        columns.any(|column| *column == id) || when.is_some_and(|when| when.columns.contains(&id))
+    })
+}
+
+/// Errors: 0A000 for a column of another type that triggers name.
+pub(super) fn check_no_users_of_column(table: &TableDef, column: &ColumnDef) -> Result<()> {
+    match users_of_column(table, column.id).next() {
+        None => Ok(()),
+        Some(trigger) => Err(Error::ColumnUsed {
+            by: "in a trigger definition",
+            detail: format!(
+                "trigger {} on table {} depends on column \"{}\"",
+                trigger.name, table.name, column.name
+            ),
+        }),
+    }
+}
+
 /// Takes off the triggers that name a column. Errors: 2BP01 without CASCADE.
 pub(super) fn drop_users_of_column(
     ctx: &StatementContext,
@@ -402,13 +443,9 @@ pub(super) fn drop_users_of_column(
     (id, name): (ColumnId, &str),
     cascade: bool,
 ) -> Result<()> {
-    let names = |trigger: &&TriggerDef| {
-        let mut columns = trigger.update_of.iter();
-        let when = trigger.when.as_ref();
-        columns.any(|column| *column == id) || when.is_some_and(|when| when.columns.contains(&id))
-    };
-    let users = table.triggers.iter().filter(names);
-    let users: Vec<String> = users.map(|trigger| trigger.name.clone()).collect();
+    let users: Vec<String> = users_of_column(table, id)
+        .map(|trigger| trigger.name.clone())
+        .collect();
     let described = |user: &String| format!("trigger {user} on table {}", table.name);
     let column = format!("column {name} of table {}", table.name);
     if !cascade && !users.is_empty() {

@@ -23,7 +23,7 @@ use super::target::Target;
 use crate::catalog::{IndexDef, TableDef, TriggerEvent, TriggerTiming};
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
-use crate::error::StatementFault;
+use crate::error::{Raised, StatementFault};
 use crate::parse::duplicate_key::is_primary_key;
 use crate::parse::names;
 use crate::parse::walk::change_outside_subqueries;
@@ -503,6 +503,14 @@ async fn updated_rows(
             (UInt32Array::from_iter_values(written), changed)
         }
     };
+    if update.set.leaving(&changed)?.is_some() {
+        let detail = "The result tuple would appear in a different partition than the original tuple.";
+        return Err(Raised {
+            detail: Some(detail.to_string()),
+            ..Raised::new("0A000", "invalid ON UPDATE specification")
+        }
+        .into());
+    }
     update.set.require_checks(ctx, table, &changed).await?;
     Ok((kept, changed))
 }

@@ -54,7 +54,7 @@ pub(super) struct MergePlan {
     /// Whether RETURNING asks what was done.
     tells_action: bool,
     /// Of a partitioned table: what writes rows to its partitions.
-    routed: Option<WholeRows>,
+    routed: Option<Box<WholeRows>>,
     /// Of a partition: where rows go that are no more its own.
     moved: Option<Box<MovedRows>>,
     pub(super) returning: Option<Returning>,
@@ -175,7 +175,7 @@ impl MergePlan {
             )?);
         }
         let routed = match target.table.partitioning {
-            Some(_) => Some(WholeRows::bind(ctx, &target.table)?),
+            Some(_) => Some(Box::new(WholeRows::bind(ctx, &target.table)?)),
             None => None,
         };
         Ok(MergePlan {

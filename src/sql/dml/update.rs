@@ -301,13 +301,8 @@ impl UpdatePlan {
                     (old, new, beside) = parted.staying;
                 }
                 if !table.stands_for_view() {
-                    self.set.require_checks(ctx, table, &new).await?;
-                    let replaced = write.replace(&old, &new).await?;
-                    let rows = (&old, &new);
-                    references
-                        .note_replaced(ctx, (table, event), rows, replaced.as_ref())
+                    self.replace(ctx, &mut write, (event, &old, &new), references)
                         .await?;
-                    self.view_checks.require(ctx, table, &new).await?;
                 }
                 updated += new.num_rows() as u64;
                 if self.returning.is_some() {
@@ -323,6 +318,23 @@ impl UpdatePlan {
 }
 
 impl UpdatePlan {
+    /// Writes rows of the table as they will be. Errors: 23514, 44000, those of writing them.
+    async fn replace(
+        &self,
+        ctx: &StatementContext,
+        write: &mut RowUpdate<'_>,
+        (event, old, new): (RowEvent<'_>, &RecordBatch, &RecordBatch),
+        references: &References,
+    ) -> Result<()> {
+        let table = &self.target.table;
+        self.set.require_checks(ctx, table, new).await?;
+        let replaced = write.replace(old, new).await?;
+        references
+            .note_replaced(ctx, (table, event), (old, new), replaced.as_ref())
+            .await?;
+        self.view_checks.require(ctx, table, new).await
+    }
+
     /// Moves the rows of a page that become another partition's; `None`: none does. Errors: those of deleting and inserting them.
     async fn part(
         &self,
