@@ -555,9 +555,9 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         (Value::Packed(a), Value::Packed(b)) => a.bytes().cmp(b.bytes()),
         (Value::Array(a), Value::Array(b)) => {
             for (a, b) in a.iter().zip(b) {
-                match order(a, b, ty)? {
-                    Some(Ordering::Equal) => {}
-                    other => return Ok(other),
+                let one = order_within(a, b, ty)?;
+                if one.is_ne() {
+                    return Ok(Some(one));
                 }
             }
             a.len().cmp(&b.len())
@@ -567,11 +567,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         (Value::Record(a), Value::Record(b)) => {
             let fields = ty.innermost().record_type().map_or(&[][..], |row| &row.fields);
             for ((a, b), field) in a.iter().zip(b).zip(fields) {
-                // NULL is equal to NULL, and behind all others.
-                let one = match order(a, b, &field.ty)? {
-                    Some(order) => order,
-                    None => (*a == Value::Null).cmp(&(*b == Value::Null)),
-                };
+                let one = order_within(a, b, &field.ty)?;
                 if one.is_ne() {
                     return Ok(Some(one));
                 }
@@ -580,4 +576,12 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         }
         (a, b) => return Err(Error::internal(format!("no order of {a:?} and {b:?}"))),
     }))
+}
+
+/// The order of two values within an array or a row: NULL is equal to NULL, and behind all others.
+fn order_within(a: &Value, b: &Value, ty: &SqlType) -> Result<Ordering> {
+    Ok(match order(a, b, ty)? {
+        Some(order) => order,
+        None => (*a == Value::Null).cmp(&(*b == Value::Null)),
+    })
 }
