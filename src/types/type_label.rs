@@ -20,11 +20,12 @@ impl SqlType {
         }
     }
 
-    /// Whether a field must say of it more than its Arrow type does, wherever its values go.
+    /// Whether a field must say of it more than its Arrow type does, wherever its values go: of types whose equal values may differ, which
+    /// text, that Arrow takes them for, has none of.
     pub fn needs_label(&self) -> bool {
         match self {
-            SqlType::Array(item) => item.has_label(),
-            SqlType::Char(None) | SqlType::Citext => true,
+            SqlType::Array(item) => item.needs_label(),
+            SqlType::Char(None) | SqlType::Citext | SqlType::Jsonb => true,
             ty => ty.is_variable_numeric() || ty.has_label(),
         }
     }
