@@ -9,6 +9,9 @@ use super::spaces::is_space;
 const TOKENS_MAX: usize = 25;
 const TEXT_BYTES_MAX: usize = 256;
 
+/// Units that a number may follow at once. Longer names of units are the beginning of a word with digits.
+const UNIT_LETTERS: [&str; 6] = ["d", "h", "m", "mm", "s", "y"];
+
 /// A token by its shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
@@ -128,8 +131,11 @@ fn cut_word(text: &str, at: &mut usize) -> Shape {
     skip(bytes, at, |byte| byte.is_ascii_alphabetic());
     let joined = match bytes.get(*at) {
         Some(b'-' | b'/' | b'.') => true,
-        // A zone such as est5edt, unless the word means something by itself, as the T of ISO 8601 does.
-        Some(b'+' | b'_' | b'0'..=b'9') => keyword(&text[start..*at]).is_none(),
+        // A zone such as est5edt, unless the word means something by itself, as the T of ISO 8601 and the h of 1h30m do.
+        Some(b'+' | b'_' | b'0'..=b'9') => {
+            let word = &text[start..*at];
+            keyword(word).is_none() && !UNIT_LETTERS.contains(&word)
+        }
         _ => false,
     };
     if !joined {
