@@ -448,7 +448,8 @@ fn count(arguments: &[Value]) -> Result<i32> {
     })?
 }
 
-/// The n-th match from a character on, or one of its groups; `None`: there is none.
+/// The n-th match from a character on, or one of its groups; `None`: there is none. In a pattern without groups the match is the
+/// first of them.
 fn nth(
     regex: &RegularExpression,
     call: &Call<'_>,
@@ -459,7 +460,7 @@ fn nth(
     let Some(from) = byte_of(call.text, start) else {
         return Ok(None);
     };
-    if group == 0 {
+    if group == 0 || (group == 1 && regex.group_count() == 0) {
         return regex.find_all(call.text, from).nth(n - 1).transpose();
     }
     let found = regex.groups_of_all(call.text, from).nth(n - 1).transpose()?;

@@ -50,11 +50,15 @@ pub(super) fn rust_pattern(pattern: &str, mut options: RegularOptions) -> Result
     let mut reader = Reader::new(rest, options);
     reader.read()?;
     Ok(RustPattern {
-        text: reader.written,
-        options,
         backtracks: reader.backtracks,
+        text: reader.written(),
+        options,
     })
 }
+
+/// Matches nothing, wherever it stands. Before a branch it keeps branches apart that `regex_syntax` would write as one class, or behind
+/// their common beginning, so that nobody saw any more that there are several: these prefer the longest match.
+const BRANCH_MARK: &str = "(?:\\A)?";
 
 /// What stands before a quantifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +76,8 @@ struct Group {
     is_look: bool,
     /// Whether it is look-around or stands in one.
     is_in_look: bool,
+    /// Whether it has several branches.
+    is_branched: bool,
 }
 
 struct Reader<'p> {
@@ -83,6 +89,12 @@ struct Reader<'p> {
     /// By number, whether the group is closed.
     closed: Vec<bool>,
     backtracks: bool,
+    /// Whether a quantifier prefers the shortest match.
+    is_lazy: bool,
+    /// Whether it has several branches outside of all groups.
+    is_branched: bool,
+    /// Where in what is written the second branch of something begins.
+    second_branches: Vec<usize>,
 }
 
 impl<'p> Reader<'p> {
@@ -95,7 +107,20 @@ impl<'p> Reader<'p> {
             open: Vec::new(),
             closed: Vec::new(),
             backtracks: false,
+            is_lazy: false,
+            is_branched: false,
+            second_branches: Vec::new(),
         }
+    }
+
+    /// What was read, in Rust's spelling. Which length branches prefer matters only where something prefers the shortest.
+    fn written(mut self) -> String {
+        if self.is_lazy && !self.backtracks {
+            for at in self.second_branches.iter().rev() {
+                self.written.insert_str(*at, BRANCH_MARK);
+            }
+        }
+        self.written
     }
 
     fn read(&mut self) -> Result<()> {
@@ -105,7 +130,7 @@ impl<'p> Reader<'p> {
                 '#' if self.options.is_expanded => {
                     self.rest = self.rest.split_once('\n').map_or("", |(_, behind)| behind);
                 }
-                '|' => self.write('|', Before::Nothing),
+                '|' => self.branch(),
                 '^' | '$' => self.write(character, Before::Nothing),
                 '.' => self.write('.', Before::Atom),
                 '(' => self.open()?,
@@ -135,6 +160,17 @@ impl<'p> Reader<'p> {
         self.before = before;
     }
 
+    fn branch(&mut self) {
+        self.write('|', Before::Nothing);
+        let is_branched = match self.open.last_mut() {
+            Some(group) => &mut group.is_branched,
+            None => &mut self.is_branched,
+        };
+        if !std::mem::replace(is_branched, true) {
+            self.second_branches.push(self.written.len());
+        }
+    }
+
     fn literal(&mut self, character: char) {
         if is_meta_character(character) {
             self.written.push('\\');
@@ -149,6 +185,7 @@ impl<'p> Reader<'p> {
             number: None,
             is_look: false,
             is_in_look,
+            is_branched: false,
         };
         if let Some(comment) = self.rest.strip_prefix("?#") {
             self.rest = comment.split_once(')').map_or("", |(_, behind)| behind);
@@ -216,6 +253,7 @@ impl<'p> Reader<'p> {
         if let Some(behind) = self.rest.strip_prefix('?') {
             self.rest = behind;
             self.written.push('?');
+            self.is_lazy = true;
         }
         self.before = Before::Nothing;
         Ok(())
@@ -296,6 +334,8 @@ mod tests {
             ("(?q)(a", "\\(a"),
             ("***=a.b", "a\\.b"),
             ("***:a.b", "a.b"),
+            ("x(a|b|c)+", "x(a|b|c)+"),
+            ("x(a|b|c)d*?|e", "x(a|(?:\\A)?b|c)d*?|(?:\\A)?e"),
         ] {
             assert_eq!(read(pattern).unwrap(), spelled, "{pattern}");
         }
