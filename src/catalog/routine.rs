@@ -305,6 +305,20 @@ impl Polymorphic {
         })
     }
 
+    /// Whether what stands for it in a call may be of several types that have a common one.
+    pub fn is_compatible(self) -> bool {
+        self.name().starts_with("anycompatible")
+    }
+
+    /// What an item of its arrays is; of what is no array it itself.
+    pub fn item(self) -> Polymorphic {
+        match self {
+            Polymorphic::Array(_) if self.is_compatible() => Polymorphic::Element("anycompatible"),
+            Polymorphic::Array(_) => Polymorphic::Element("anyelement"),
+            element => element,
+        }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::binder::{Binder, Bound, Place};
 use super::coercion::{CastContext, type_name};
 use super::overload::Takes;
-use super::routine_call::{CallArguments, ChosenRoutine, Given, concrete};
+use super::routine_call::{CallArguments, ChosenRoutine, Given, concrete, item_of};
 use super::scope::Scope;
 use crate::catalog::{RoutineArgument, RoutineDef, RoutineType};
 use crate::functions::{self, T, Volatility};
@@ -35,9 +35,17 @@ impl Binder<'_> {
         let mut wanted: Vec<T> = Vec::new();
         let mut decided: Vec<SqlType> = Vec::new();
         for (input, given) in inputs.iter().zip(given) {
-            if let Given::Argument(at) = given {
-                wanted.push(input.ty.polymorphic());
-                decided.push(types[*at].clone());
+            match given {
+                Given::Argument(at) => {
+                    wanted.push(input.ty.polymorphic());
+                    decided.push(types[*at].clone());
+                }
+                Given::Rest(from) => {
+                    let rest = &types[*from..];
+                    wanted.extend(rest.iter().map(|_| item_of(&input.ty).polymorphic()));
+                    decided.extend_from_slice(rest);
+                }
+                Given::Default => {}
             }
         }
         let is_polymorphic = inputs

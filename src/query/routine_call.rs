@@ -239,7 +239,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The type of what a call gives; `None`: rows of columns that the call does not say.
+    /// The type of what a call gives; `None`: rows of columns that neither the call nor the function's body says.
     pub(super) fn value_type(&mut self, chosen: &ChosenRoutine) -> Result<Option<SqlType>> {
         let routine = &chosen.routine;
         let element = chosen.element.as_ref();
@@ -249,7 +249,9 @@ impl Binder<'_> {
             RoutineResult::Outputs => Some(SqlType::Record(Arc::new(RecordType::anonymous(
                 self.output_columns(routine, element)?,
             )))),
-            RoutineResult::Record => None,
+            RoutineResult::Record => self
+                .row_of_body(chosen)?
+                .map(|row| SqlType::Record(Arc::new(row))),
         })
     }
 
@@ -482,7 +484,7 @@ fn is_of_one_type(wanted: &[RoutineType], types: &[SqlType]) -> bool {
         .iter()
         .zip(types)
         .filter_map(|(wanted, ty)| match wanted {
-            RoutineType::Polymorphic(polymorphic) if polymorphic.name().starts_with("anycompatible") => None,
+            RoutineType::Polymorphic(polymorphic) if polymorphic.is_compatible() => None,
             _ if matches!(ty, SqlType::Unknown | SqlType::Void) => None,
             RoutineType::Polymorphic(Polymorphic::Element(_)) => Some(ty),
             RoutineType::Polymorphic(Polymorphic::Array(_)) => ty.item_type(),
@@ -495,12 +497,10 @@ fn is_of_one_type(wanted: &[RoutineType], types: &[SqlType]) -> bool {
 }
 
 /// What one of the arguments is that VARIADIC takes.
-fn item_of(ty: &RoutineType) -> RoutineType {
+pub(super) fn item_of(ty: &RoutineType) -> RoutineType {
     match ty {
         RoutineType::Sql(SqlType::Array(item)) => RoutineType::Sql(item.as_ref().clone()),
-        RoutineType::Polymorphic(Polymorphic::Array(_)) => {
-            RoutineType::Polymorphic(Polymorphic::Element("anyelement"))
-        }
+        RoutineType::Polymorphic(polymorphic) => RoutineType::Polymorphic(polymorphic.item()),
         ty => ty.clone(),
     }
 }

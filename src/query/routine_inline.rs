@@ -13,7 +13,7 @@ use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult, Volatile};
 use crate::functions::Volatility;
 use crate::tree::{self, Case, Expr, Plan, Subquery};
-use crate::types::SqlType;
+use crate::types::{RecordType, SqlType};
 
 /// How deeply the queries of functions may stand in one another.
 const INLINED_MAX: usize = 24;
@@ -72,6 +72,25 @@ impl Binder<'_> {
             return Ok(None);
         }
         Ok(Some(self.unless_null(chosen, bound)))
+    }
+
+    /// The row that a function that RETURNS record gives, as its body says that is one query in SQL. `None`: that is known once it has run.
+    pub(super) fn row_of_body(&mut self, chosen: &ChosenRoutine) -> Result<Option<RecordType>> {
+        let routine = &chosen.routine;
+        if self.inlined.len() >= INLINED_MAX || self.inlined.contains(&routine.oid) {
+            return Ok(None);
+        }
+        let Some(query) = RoutineBody::inlined(routine, false)? else {
+            return Ok(None);
+        };
+        let scope = self.argument_scope(chosen)?;
+        let outer = Outer::new(&scope, None, None);
+        let bound = self.within_routine(routine, |binder| binder.query(&query, Some(&outer)))?;
+        let columns = bound.columns.into_iter().map(|column| match column.ty {
+            SqlType::Unknown | SqlType::Void => (column.name, SqlType::Text),
+            ty => (column.name, ty),
+        });
+        Ok(Some(RecordType::anonymous(columns)))
     }
 
     /// The names that a body has for arguments, each what it stands for.
