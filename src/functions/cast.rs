@@ -11,7 +11,7 @@ use crate::types::{
     CatalogType, FormatSettings, Numeric, PackedKind, RecordType, SqlType, Value, bits, element_type,
     keeps_all_times,
 };
-use crate::types::{lsn, tid};
+use crate::types::{internal_char, lsn, tid};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.
@@ -29,7 +29,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     let date_like = |ty: &S| matches!(ty, S::Date | S::Timestamp(_) | S::TimestampTz(_));
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
-        (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
+        (S::Bool | S::InternalChar, S::Int4) | (S::Int4, S::Bool | S::InternalChar) => true,
         (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
         (S::Int4 | S::Int8, S::Bit(_)) | (S::Bit(_), S::Int4 | S::Int8) => true,
         (a, b) if a.is_bits() && b.is_bits() => true,
@@ -156,6 +156,9 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         (Value::Null, _) => Ok(Value::Null),
         (Value::Bool(flag), S::Name) => Ok(Value::Text(if flag { "t" } else { "f" }.to_string())),
         (value @ Value::Text(_), S::Char(None)) => Ok(value),
+        (Value::Int(number), S::InternalChar) if *from == S::Int4 => {
+            internal_char::of_integer(number).map(Value::Text)
+        }
         (value @ Value::Packed(_), S::Name | S::InternalChar | S::Unknown) => {
             Value::Text(value.to_text(settings)).cast(to, settings)
         }
@@ -165,6 +168,9 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         ) => Value::Text(text_of(&value, from, settings)).cast(to, settings),
         (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
         (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
+        (Value::Text(text), S::Int4) if *from == S::InternalChar => {
+            Ok(Value::Int(internal_char::to_integer(&text)))
+        }
         (Value::Text(text), S::Int4 | S::Int8) if from.is_bits() => {
             bits::to_integer(&text, width_of(to)).map(Value::Int)
         }

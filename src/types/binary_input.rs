@@ -4,8 +4,8 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{
     CatalogType, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue, RecordType, SqlType,
-    Value, array, bits, element_type, json, packed, precision, range_bytes, record_input, strings,
-    text_search,
+    Value, array, bits, element_type, internal_char, json, packed, precision, range_bytes, record_input,
+    strings, text_search,
 };
 use crate::error::utf8;
 use crate::{Error, Result};
@@ -43,9 +43,10 @@ impl Value {
             }
             SqlType::Text | SqlType::Citext => Value::Text(text_of(bytes)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(text_of(bytes)?),
-            SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
+            SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name => {
                 Value::Text(strings::fit(text_of(bytes)?, ty)?)
             }
+            SqlType::InternalChar => read_char(bytes).ok_or_else(damaged)?,
             SqlType::Json => read_json(bytes)?,
             SqlType::Jsonb => match bytes {
                 [1, text @ ..] => Value::Text(json::normalize(&text_of(text)?)?),
@@ -106,6 +107,12 @@ pub fn binary_dimensions(bytes: &[u8]) -> usize {
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     bytes.try_into().ok()
+}
+
+/// A "char". `None`: it is not one byte.
+fn read_char(bytes: &[u8]) -> Option<Value> {
+    let [byte] = fixed::<1>(bytes)?;
+    Some(Value::Text(internal_char::text_of(byte)))
 }
 
 /// Bits, as many as the type has them. `None`: bytes are missing.

@@ -51,6 +51,7 @@ pub(super) enum Source {
     /// Numerics of variable length, all of which were read once.
     Numeric(BinaryArray),
     Text(StringArray),
+    Char(StringArray),
     Jsonb(StringArray),
     Bits(StringArray),
     Bytes(BinaryArray),
@@ -186,8 +187,8 @@ impl Source {
             | SqlType::Citext
             | SqlType::Json
             | SqlType::Name
-            | SqlType::InternalChar
             | SqlType::Unknown => Source::Text(array.as_string().clone()),
+            SqlType::InternalChar => Source::Char(array.as_string().clone()),
             SqlType::Bit(_) | SqlType::VarBit(_) => Source::Bits(array.as_string().clone()),
             SqlType::Jsonb => Source::Jsonb(array.as_string().clone()),
             SqlType::TsVector => Source::TsVector(array.as_string().clone()),
@@ -287,6 +288,7 @@ impl Source {
             },
             Source::Numeric(array) => Scalar::Numeric(NumericBytes::read(array.value(row))?),
             Source::Text(array) => Scalar::Text(array.value(row).as_bytes()),
+            Source::Char(array) => Scalar::Char(array.value(row).as_bytes()),
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
             Source::TsVector(array) => Scalar::TsVector(array.value(row).as_bytes()),
             Source::TsQuery(array) => Scalar::TsQuery(array.value(row).as_bytes()),

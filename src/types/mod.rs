@@ -33,6 +33,7 @@ mod encoding;
 mod enum_type;
 mod floats;
 mod format_settings;
+pub(crate) mod internal_char;
 mod interval;
 mod interval_output;
 mod interval_range;

@@ -5,7 +5,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     ByteaOutput, CatalogType, FormatSettings, Interval, Numeric, NumericBytes, PackedKind, SqlType, bits,
-    datetime_output, digits, floats, interval_output, lsn, money, packed, text_search, tid,
+    datetime_output, digits, floats, internal_char, interval_output, lsn, money, packed, text_search, tid,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -53,6 +53,8 @@ pub enum Scalar<'a> {
     FormerNumeric(&'a [u8], u8),
     /// text and what prints as it is: UTF-8
     Text(&'a [u8]),
+    /// "char": what it prints as
+    Char(&'a [u8]),
     /// jsonb: UTF-8
     Jsonb(&'a [u8]),
     /// tsvector: its text
@@ -87,6 +89,7 @@ impl Scalar<'_> {
         match (self, ty) {
             (Scalar::Jsonb(_), SqlType::Jsonb | SqlType::Catalog(CatalogType::JsonPath)) => self,
             (Scalar::Jsonb(text), _) => Scalar::Text(text),
+            (Scalar::Text(text), SqlType::InternalChar) => Scalar::Char(text),
             (Scalar::TsVector(_), SqlType::TsVector) | (Scalar::TsQuery(_), SqlType::TsQuery) => self,
             (Scalar::TsVector(text) | Scalar::TsQuery(text), _) => Scalar::Text(text),
             (Scalar::Bits(_), ty) if ty.is_bits() => self,
@@ -125,6 +128,7 @@ impl Scalar<'_> {
                 with_former(digits, scale, |number| number.put_text(out));
             }
             Scalar::Text(text)
+            | Scalar::Char(text)
             | Scalar::Jsonb(text)
             | Scalar::Bits(text)
             | Scalar::TsVector(text)
@@ -163,6 +167,7 @@ impl Scalar<'_> {
                 with_former(digits, scale, |number| number.put_binary(out));
             }
             Scalar::Text(text) => out.extend_from_slice(text),
+            Scalar::Char(text) => out.push(internal_char::byte_of(text)),
             Scalar::Jsonb(text) => {
                 out.push(JSONB_VERSION);
                 out.extend_from_slice(text);

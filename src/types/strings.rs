@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::SqlType;
 use super::letter_case::lowercase;
+use super::{SqlType, internal_char};
 use crate::error::utf8;
 use crate::{Error, Result};
 
@@ -59,31 +59,10 @@ pub(super) fn cut(mut text: String, ty: &SqlType) -> String {
             text.extend(std::iter::repeat_n(' ', blanks));
         }
         SqlType::Name => truncate_name(&mut text),
-        SqlType::InternalChar => one_byte(&mut text),
+        SqlType::InternalChar => text = internal_char::text_of(internal_char::byte_of(text.as_bytes())),
         _ => {}
     }
     text
-}
-
-/// Keeps the first byte, which may be written as three octal digits; of one that is no ASCII nothing else tells.
-fn one_byte(text: &mut String) {
-    let octal = match text.as_bytes() {
-        [b'\\', digits @ ..] if digits.len() == 3 => digits.iter().try_fold(0_u32, |byte, digit| {
-            (b'0'..=b'7')
-                .contains(digit)
-                .then(|| byte * 8 + u32::from(digit - b'0'))
-        }),
-        _ => None,
-    };
-    let Some(byte) = octal.map(|byte| byte as u8).or(text.as_bytes().first().copied()) else {
-        return;
-    };
-    text.clear();
-    match byte {
-        0 => {}
-        byte if byte.is_ascii() => text.push(char::from(byte)),
-        byte => text.push_str(&format!("\\{byte:03o}")),
-    }
 }
 
 /// What stands behind the first `length` characters.
