@@ -18,7 +18,7 @@ use super::call::call;
 use super::token_reader::is_word;
 use super::{
     alias_words, alter, disjunction, like_any, long_names, membership, query_operand, row_assignment,
-    symmetric, trim, with_write,
+    substring, symmetric, trim, with_write,
 };
 
 /// What it is based on.
@@ -153,6 +153,7 @@ impl Dialect for KeyspanDialect {
                 Some(parser.parse_value().map(Expr::Value))
             }
             Token::Word(word) if word.keyword == Keyword::TRIM => trim::parse(parser),
+            Token::Word(word) if word.keyword == Keyword::SUBSTRING => substring::parse(parser),
             Token::Word(word)
                 if word.keyword == Keyword::GROUPING && is_keyword(&second.token, Keyword::SETS) =>
             {

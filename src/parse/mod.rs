@@ -97,6 +97,7 @@ mod slips;
 pub(crate) mod sqlstates;
 mod statement;
 pub(crate) mod subscript_assignment;
+mod substring;
 mod symmetric;
 mod syntax_error;
 mod system_time;
