@@ -19,6 +19,7 @@ mod bytea;
 pub mod cast;
 mod catalog_array;
 mod citext;
+mod collation_name;
 mod column_cast;
 pub mod compare;
 mod counted_statements;

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
+use super::collation_name::{collation_name, collation_oid, no_collation};
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
 use super::type_name::{find_relation, find_type};
 use super::{Batch, FunctionDef, T, large_object, null};
@@ -118,6 +119,24 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         |b, catalog| b.map1(|text| object_oid(catalog, "regrole", text)),
     ),
     FunctionDef::new("regrole", &[T::Oid], T::Catalog(CatalogType::Regrole), oid),
+    FunctionDef::catalog(
+        "regcollation",
+        &[T::Text],
+        T::Catalog(CatalogType::Regcollation),
+        |b, catalog| b.map1(|text| object_oid(catalog, "regcollation", text)),
+    ),
+    FunctionDef::new(
+        "regcollation",
+        &[T::Oid],
+        T::Catalog(CatalogType::Regcollation),
+        oid,
+    ),
+    FunctionDef::catalog(
+        "to_regcollation",
+        &[T::Text],
+        T::Catalog(CatalogType::Regcollation),
+        |b, catalog| b.map1(|text: &str| object_named(catalog, "regcollation", text).ok()),
+    ),
     FunctionDef::catalog("to_regclass", &[T::Text], T::Regclass, |b, catalog| {
         b.map1(|text: &str| object_named(catalog, "regclass", text).ok())
     }),
@@ -371,9 +390,8 @@ fn undefined(catalog: &CatalogContext, kind: &str, text: &str) -> Error {
                 nearest: nearest_relation(catalog, text),
             };
         }
-        "regnamespace" => {
-            return Error::UndefinedSchema { name };
-        }
+        "regnamespace" => return Error::UndefinedSchema { name },
+        "regcollation" => return no_collation(catalog, &parts),
         "regtype" => "type",
         _ => "role",
     };
@@ -392,6 +410,7 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
     match kind {
         "regclass" => find_relation(catalog, schema.as_deref(), &name),
         "regnamespace" => objects.schema_oid(&name),
+        "regcollation" => collation_oid(catalog, schema.as_deref(), &name),
         "regrole" => all_role_names(catalog.statement())
             .find(|(_, role)| *role == name)
             .map(|(oid, _)| oid),
@@ -411,6 +430,7 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
             name => Some(name),
         },
         "regnamespace" => objects.schema_name(oid).map(|name| quote_ident(&name)),
+        "regcollation" => collation_name(oid),
         "regrole" => role_name(catalog, oid).map(|name| quote_ident(&name)),
         kind if is_routine(kind) => routine_name(catalog, kind, oid),
         _ => None,

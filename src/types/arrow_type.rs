@@ -60,6 +60,7 @@ impl SqlType {
                 | CatalogType::Regtype
                 | CatalogType::Regnamespace
                 | CatalogType::Regrole
+                | CatalogType::Regcollation
                 | CatalogType::Xid
                 | CatalogType::Cid
                 | CatalogType::Tid

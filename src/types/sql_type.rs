@@ -152,6 +152,8 @@ pub enum CatalogType {
     Regnamespace,
     /// Int64: the oid of a role.
     Regrole,
+    /// Int64: the oid of a collation.
+    Regcollation,
     /// Utf8: what a regclass leaves a query as, because clients are sent the object's name.
     RegclassName,
     /// Utf8: see `RegclassName`.
@@ -168,6 +170,8 @@ pub enum CatalogType {
     RegnamespaceName,
     /// Utf8: see `RegclassName`.
     RegroleName,
+    /// Utf8: see `RegclassName`.
+    RegcollationName,
     /// Int64.
     Xid,
     /// Int64: the number of a command in its transaction.
@@ -215,6 +219,7 @@ impl CatalogType {
             | CatalogType::Regtype
             | CatalogType::Regnamespace
             | CatalogType::Regrole
+            | CatalogType::Regcollation
             | CatalogType::Xid
             | CatalogType::Cid
             | CatalogType::Tid
@@ -236,6 +241,7 @@ impl CatalogType {
             | CatalogType::RegtypeName
             | CatalogType::RegnamespaceName
             | CatalogType::RegroleName
+            | CatalogType::RegcollationName
             | CatalogType::NodeTree
             | CatalogType::AnyArray
             | CatalogType::Record
@@ -391,6 +397,7 @@ impl SqlType {
             SqlType::Catalog(CatalogType::Regtype) => SqlType::Catalog(CatalogType::RegtypeName),
             SqlType::Catalog(CatalogType::Regnamespace) => SqlType::Catalog(CatalogType::RegnamespaceName),
             SqlType::Catalog(CatalogType::Regrole) => SqlType::Catalog(CatalogType::RegroleName),
+            SqlType::Catalog(CatalogType::Regcollation) => SqlType::Catalog(CatalogType::RegcollationName),
             SqlType::Array(item) => SqlType::Array(Box::new(item.output_type())),
             other => other.clone(),
         }

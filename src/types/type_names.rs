@@ -164,6 +164,7 @@ impl SqlType {
                         | CatalogType::Regtype
                         | CatalogType::Regnamespace
                         | CatalogType::Regrole
+                        | CatalogType::Regcollation
                 )
         )
         .then(|| self.base_name())

@@ -216,6 +216,20 @@ pub static TYPES: &[TypeRow] = &[
     ),
     catalog_row(CatalogType::Regrole, (4096, 4097), "regrole", "regrole", 4),
     catalog_row(
+        CatalogType::Regcollation,
+        (4191, 4192),
+        "regcollation",
+        "regcollation",
+        4,
+    ),
+    catalog_row(
+        CatalogType::RegcollationName,
+        (4191, 4192),
+        "regcollation",
+        "regcollation name",
+        4,
+    ),
+    catalog_row(
         CatalogType::RegroleName,
         (4096, 4097),
         "regrole",
