@@ -10,6 +10,7 @@ use super::{CopyFrom, CopyTo, Reply};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Cursor, OpenedCursor, Outcome, Statement};
 use crate::system::{CursorPosition, Parameters, Settings, StatementContext, StatementMemory};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// One run of a statement.
@@ -128,7 +129,8 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
             let (at, column) = rest.next()?;
             // Where it comes from is no part of what was told: a table that is made again, or a view, may give it as well. The NULL of a
             // column that no write has made yet is one of any type.
-            if column.name == wanted.name && (column.ty == wanted.ty || column.is_unwritten) {
+            let is_as_told = column.is_unwritten || is_told_as(&column.ty, &wanted.ty);
+            if column.name == wanted.name && is_as_told {
                 kept.push(at);
                 break;
             }
@@ -138,4 +140,11 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
         }
     }
     rest.all(|(_, column)| column.table_oid != 0).then_some(kept)
+}
+
+/// Whether clients are told the same of the two types: of an array not how many dimensions it has, which its values decide.
+fn is_told_as(found: &SqlType, wanted: &SqlType) -> bool {
+    found == wanted
+        || matches!((found, wanted), (SqlType::Array(_), SqlType::Array(_)))
+            && found.innermost() == wanted.innermost()
 }
