@@ -247,10 +247,14 @@ impl Binder<'_> {
                     return Ok(field);
                 }
                 let is_registered = functions::functions_named(name).next().is_some();
+                let takes_one = || functions::functions_named(name).any(|row| row.arguments.len() == 1);
                 if let [argument] = arguments.as_slice()
                     && let Ok(Some(ty)) = SqlType::from_name(name, &[])
                     // A literal is read as the type, whatever functions of the name there are, and anything has a text.
-                    && (!is_registered || argument.ty == SqlType::Unknown || ty.is_string())
+                    && (!is_registered
+                        || argument.ty == SqlType::Unknown
+                        || ty.is_string()
+                        || !takes_one() && functions::cast::cast_exists(&argument.ty, &ty))
                     // A row becomes no text so.
                     && (argument.ty.record_type().is_none() || !ty.is_string())
                 {
