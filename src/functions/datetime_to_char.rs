@@ -177,9 +177,13 @@ impl Fields {
             [_, b'a'..=b'z', ..] => name.to_string(),
             _ => name.to_uppercase(),
         };
-        let padded = |name: String, width: usize| match field.is_fill_mode || field.is_translated {
+        let padded = |name: String, width: usize| match field.is_fill_mode {
             true => name,
             false => format!("{name:width$}"),
+        };
+        let padded_name = |name: String| match field.is_translated {
+            true => name,
+            false => padded(name, 9),
         };
         let month = usize::try_from(self.month - 1)
             .ok()
@@ -196,9 +200,9 @@ impl Fields {
         Some(match field.pattern.kind {
             Kind::Meridiem => either(self.hour % 24 >= 12, "AM", "PM"),
             Kind::Era => either(self.year <= 0, "AD", "BC"),
-            Kind::MonthName => padded(cased(month), 9),
+            Kind::MonthName => padded_name(cased(month)),
             Kind::MonthAbbreviation => cased(month.get(..3).unwrap_or_default()),
-            Kind::DayName => padded(cased(day), 9),
+            Kind::DayName => padded_name(cased(day)),
             Kind::DayAbbreviation => cased(&day[..3]),
             Kind::ZoneName => cased(&self.zone.1),
             Kind::Roman => match self.roman() {

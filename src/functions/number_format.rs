@@ -11,9 +11,7 @@ const REAL_DIGITS: usize = 6;
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("to_char", &[T::Int4, T::Text], T::Text, |b| {
-        b.map2(|number: i32, template: &str| {
-            to_char(Number::Numeric(&Numeric::from_i64(number.into())), template)
-        })
+        b.map2(|number, template: &str| to_char(Number::Integer(number), template))
     })
     .bounded(),
     FunctionDef::new("to_char", &[T::Int8, T::Text], T::Text, |b| {

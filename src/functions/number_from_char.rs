@@ -180,15 +180,19 @@ impl Reader<'_> {
         }
     }
 
+    /// A sign behind the last digit counts for a template that has one: right behind it for S, in the place of a digit for MI and PL.
     fn sign_behind(&mut self, is_read: bool) {
-        let template = self.template;
         let next = self.input.get(self.at + 1).copied();
-        if template.has_sign {
+        let mut pieces = self.template.pieces.iter();
+        if self.template.has_sign {
             if let Some(sign @ (b'-' | b'+')) = next.filter(|_| is_read) {
                 self.sign = sign;
                 self.at += 1;
             }
-        } else if !is_read && let sign @ (b'-' | b'+') = self.first() {
+        } else if !is_read
+            && let sign @ (b'-' | b'+') = self.first()
+            && pieces.any(|piece| matches!(piece, Piece::Minus | Piece::Plus))
+        {
             self.sign = sign;
         }
     }

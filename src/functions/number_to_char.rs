@@ -3,12 +3,13 @@
 use super::datetime_template::Case;
 use super::datetime_to_char::ordinal;
 use super::number_template::{CURRENCY, GROUP, Piece, SignPlace, Template};
-use crate::types::Numeric;
-use crate::{Error, Result};
+use crate::Result;
+use crate::types::{Numeric, integer_of_numeric, narrow_integer};
 
 /// What is printed by a template.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number<'n> {
+    Integer(i32),
     Numeric(&'n Numeric),
     /// And how many digits of it count.
     Double(f64, usize),
@@ -17,7 +18,7 @@ pub(super) enum Number<'n> {
 /// Digits that a Roman numeral may have, and what stands for a number that has none.
 const ROMAN_LENGTH: usize = 15;
 
-/// Errors: 42601 for a template that is none, 22003 for a Roman numeral beyond integers.
+/// Errors: 42601 for a template that is none, 22003 for a Roman numeral beyond integers, 0A000 for one of no number.
 pub(super) fn to_char(number: Number, template: &str) -> Result<String> {
     let mut template = Template::read(template)?;
     if template.is_scientific {
@@ -47,6 +48,9 @@ fn overflowed(template: &Template) -> String {
 /// The number's sign and digits, rounded as the template asks.
 fn digits(number: Number, template: &mut Template) -> Result<(bool, String)> {
     let text = match number {
+        Number::Integer(number) => {
+            return digits(Number::Numeric(&Numeric::from_i64(number.into())), template);
+        }
         Number::Numeric(number) => {
             let shifted = match template.multiplied {
                 0 => number.clone(),
@@ -91,6 +95,8 @@ fn printed(number: f64, places: usize) -> String {
 fn scientific(number: Number, template: &Template) -> String {
     let places = template.behind;
     let text = match number {
+        // PostgreSQL makes a double of it, of which an exponent is that of the rounded number.
+        Number::Integer(number) => return scientific(Number::Double(number.into(), 0), template),
         Number::Numeric(number) if number.is_finite() => scientific_numeric(number, places),
         Number::Double(number, _) if number.is_finite() => {
             let text = format!("{number:.places$e}");
@@ -127,21 +133,23 @@ fn scientific_numeric(number: &Numeric, places: usize) -> String {
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
     let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let zeros = all.iter().take_while(|digit| **digit == b'0').count();
-    let mut exponent = match zeros == all.len() {
+    let exponent = match zeros == all.len() {
         true => 0,
         false => i64::try_from(whole.len()).unwrap_or(0) - i64::try_from(zeros).unwrap_or(0) - 1,
     };
     let mut kept: Vec<u8> = all[zeros..].iter().copied().take(places + 1).collect();
     kept.resize(places + 1, b'0');
     if all[zeros..].get(places + 1).is_some_and(|next| *next >= b'5') && carried(&mut kept) {
+        // The exponent is that of the number before it is rounded.
         kept.insert(0, b'1');
-        kept.pop();
-        exponent += 1;
     }
     let digits = String::from_utf8_lossy(&kept);
     let mantissa = match places {
         0 => digits.to_string(),
-        _ => format!("{}.{}", &digits[..1], &digits[1..]),
+        _ => {
+            let (whole, fraction) = digits.split_at(digits.len() - places);
+            format!("{whole}.{fraction}")
+        }
     };
     with_exponent(&format!("{sign}{mantissa}"), exponent)
 }
@@ -158,26 +166,13 @@ fn carried(digits: &mut [u8]) -> bool {
     true
 }
 
-/// Errors: 22003 for a number that is no integer.
+/// Errors: 22003 for a number beyond integers, 0A000 for NaN and infinity.
 fn roman(number: Number) -> Result<String> {
     let whole = match number {
+        Number::Integer(number) => number,
         Number::Numeric(number) => {
-            let rounded = number.round(0)?.floor();
-            let rounded = rounded.and_then(|whole| i32::try_from(whole).ok());
-            rounded.ok_or_else(|| Error::NumericOutOfRange {
-                message: match number.is_finite() {
-                    true => "integer out of range".to_string(),
-                    false => format!(
-                        "cannot convert {} to integer",
-                        if number.negated() == *number {
-                            "NaN"
-                        } else {
-                            "infinity"
-                        }
-                    ),
-                },
-                detail: None,
-            })?
+            let rounded = integer_of_numeric(number, "integer")?;
+            narrow_integer(rounded, "integer")?
         }
         // What no integer holds has no numeral.
         Number::Double(number, _) => match number.round_ties_even() {
