@@ -59,12 +59,13 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
         Value::Timestamp(_) => quoted(value.to_text(&iso(settings)).replacen(' ', "T", 1)),
         Value::TimestampTz(_) => {
             let mut text = value.to_text(&iso(settings)).replacen(' ', "T", 1);
+            let end = text.strip_suffix(" BC").map_or(text.len(), str::len);
             // ISO 8601 writes the minutes of the zone too.
             if text
                 .rfind(['+', '-'])
-                .is_some_and(|sign| sign > 10 && text.len() == sign + 3)
+                .is_some_and(|sign| sign > 10 && end == sign + 3)
             {
-                text.push_str(":00");
+                text.insert_str(end, ":00");
             }
             quoted(text)
         }

@@ -34,9 +34,11 @@ impl<'d> Run<'d> {
             Head::IsUnknown(condition) => Ok(Some(self.truth(&condition.head, item)?.is_none())),
             Head::Exists(value) => self.exists(value, item),
             Head::Comparison(comparison, left, right) => {
-                let (left, right) = match (self.quietly(left, item)?, self.quietly(right, item)?) {
-                    (Some(left), Some(right)) => (left, right),
-                    _ => return Ok(None),
+                let Some(left) = self.quietly(left, item)? else {
+                    return Ok(None);
+                };
+                let Some(right) = self.quietly(right, item)? else {
+                    return Ok(None);
                 };
                 self.any_pair(&left, &right, |run, left, right| {
                     run.compared(*comparison, left, right)

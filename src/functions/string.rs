@@ -304,7 +304,8 @@ fn right(text: &str, count: i32) -> &str {
             let all = text.chars().count();
             &text[offset_of(text, all.saturating_sub(count))..]
         }
-        Err(_) => &text[offset_of(text, count.unsigned_abs() as usize)..],
+        // The least integer has no opposite: PostgreSQL skips as many, which is none.
+        Err(_) => &text[offset_of(text, usize::try_from(count.wrapping_neg()).unwrap_or(0))..],
     }
 }
 

@@ -5,6 +5,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::text_parser::{TokenKind, tokens};
 use crate::Result;
+use crate::types::letter_case::lowercase;
 use crate::types::text_search::{
     Lexeme, POSITION_MAX, Position, WORD_BYTES_MAX, Weight, configuration_name, dictionary_name,
 };
@@ -208,7 +209,7 @@ impl Dictionary {
 
     /// The word that a token becomes; `None`: it says nothing.
     pub(super) fn word(self, token: &str, stemmer: &Stemmer) -> Option<String> {
-        let lower = lower(token);
+        let lower = lowercase(token).into_owned();
         match self {
             Dictionary::Simple => Some(lower),
             Dictionary::English if lower.len() > STEM_BYTES_MAX => Some(lower),
@@ -221,18 +222,6 @@ impl Dictionary {
 /// What makes stems of English words.
 pub(super) fn stemmer() -> Stemmer {
     Stemmer::create(Algorithm::English)
-}
-
-/// Letter by letter, each one letter again.
-fn lower(text: &str) -> String {
-    let lower = |letter: char| {
-        let mut letters = letter.to_lowercase();
-        match (letters.next(), letters.next()) {
-            (Some(one), None) => one,
-            _ => letter,
-        }
-    };
-    text.chars().map(lower).collect()
 }
 
 /// Words that are gathered, of one text after the other.

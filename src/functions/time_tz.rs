@@ -55,7 +55,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 /// The same instant where clocks are so many seconds east of UTC.
 fn shown_at(time: TimeTz, offset: i64) -> Result<Value> {
     let offset = i32::try_from(offset).map_err(|_| out_of_range("interval"))?;
-    Ok(Value::Packed(PackedValue::time(time.at_offset(offset))))
+    Ok(Value::Packed(PackedValue::time(time.at_offset(offset)?)))
 }
 
 fn shifted(time: TimeTz, by: Interval) -> Value {

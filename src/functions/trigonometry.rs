@@ -130,7 +130,9 @@ struct Angle {
 impl Angle {
     fn new(degrees: f64) -> Angle {
         let turned = degrees % 360.0;
-        let (mut within, mut is_below) = (turned.abs(), turned < 0.0);
+        let mut is_below = turned < 0.0;
+        // A zero keeps its sign.
+        let mut within = if is_below { -turned } else { turned };
         if within > 180.0 {
             (within, is_below) = (360.0 - within, !is_below);
         }

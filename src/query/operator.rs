@@ -54,6 +54,9 @@ impl Binder<'_> {
         if (is_xid(&left) || is_xid(&right)) && matches!(symbol, "<" | "<=" | ">" | ">=") {
             return Err(no_operator(symbol, &left.ty, &right.ty));
         }
+        if has_no_comparisons(&left.ty) || has_no_comparisons(&right.ty) {
+            return Err(no_operator(symbol, &left.ty, &right.ty));
+        }
         let (left, right) = self.cast_operands(left, right)?;
         let (left, right) = match row_without_name(&left.ty, &right.ty) {
             Some(plain) => (self.coerce(left, &plain)?, self.coerce(right, &plain)?),
@@ -279,6 +282,11 @@ impl Binder<'_> {
         let definition = (name, body, true, Volatility::Immutable);
         tree::call(definition, vec![(bound.expr, bound.ty)], returns, &self.settings)
     }
+}
+
+/// Whether PostgreSQL compares no values of the type, not even with a constant.
+fn has_no_comparisons(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Catalog(CatalogType::Void | CatalogType::JsonPath))
 }
 
 /// The type in which two values compare that are no numbers: text beside any other string.

@@ -5,10 +5,12 @@
 use arrow::datatypes::{DataType, Field};
 
 use super::binder::{Binder, Bound};
+use super::coercion::type_name;
+use crate::Result;
+use crate::error::Raised;
 use crate::functions::value_array::null_of;
 use crate::tree::{Accumulator, AggregateFunction, Case, Column, Expr, FieldMetadata, JoinType, Plan};
-use crate::types::{RangeKind, SqlType};
-use crate::{Error, Result};
+use crate::types::{CatalogType, RangeKind, SqlType};
 
 /// Whether values of the type that differ may be equal.
 pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
@@ -135,11 +137,20 @@ fn columns_of(plan: &Plan) -> Vec<Expr> {
 
 /// Refuses to sort by a type without an order. Errors: 42883.
 pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
-    match ty {
-        SqlType::Json => Err(Error::UndefinedFunction {
-            signature: "json_ordering(json)".to_string(),
-            hint: Some("Could not identify an ordering operator for type json; use jsonb.".to_string()),
-        }),
-        _ => Ok(()),
+    let hint = match ty {
+        SqlType::Json => "Cast it to jsonb, which has an order.",
+        SqlType::Catalog(CatalogType::Void | CatalogType::JsonPath) => {
+            "Use an explicit ordering operator or modify the query."
+        }
+        _ => return Ok(()),
+    };
+    let message = format!(
+        "could not identify an ordering operator for type {}",
+        type_name(ty)
+    );
+    Err(Raised {
+        hint: Some(hint.to_string()),
+        ..Raised::new("42883", message)
     }
+    .into())
 }

@@ -69,13 +69,10 @@ impl TimeTz {
         }
     }
 
-    /// The same instant as a zone of this offset shows it.
-    pub(crate) fn at_offset(self, offset: i32) -> TimeTz {
+    /// The same instant as a zone of this offset shows it. Errors: 22009 for one that no zone has.
+    pub(crate) fn at_offset(self, offset: i32) -> Result<TimeTz> {
         let local = self.utc() + i64::from(offset) * MICROS_PER_SECOND;
-        TimeTz {
-            local: local.rem_euclid(MICROS_PER_DAY),
-            offset,
-        }
+        TimeTz::new(local.rem_euclid(MICROS_PER_DAY), offset).ok_or_else(too_far)
     }
 
     /// The value of these bytes; `None`: they are none.
@@ -125,10 +122,15 @@ impl TimeTz {
             }));
         }
         let time = west.checked_neg().and_then(|offset| TimeTz::new(local, offset));
-        Some(time.ok_or_else(|| Error::DataException {
-            state: "22009",
-            message: "time zone displacement out of range".to_string(),
-        }))
+        Some(time.ok_or_else(too_far))
+    }
+}
+
+/// 22009, for an offset that no zone has.
+fn too_far() -> Error {
+    Error::DataException {
+        state: "22009",
+        message: "time zone displacement out of range".to_string(),
     }
 }
 
