@@ -67,11 +67,8 @@ fn answer_of(file: &Path) -> ConstantAnswer {
         .collect();
     let arrays = (0..width).map(column).collect();
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).expect("columns of equal length");
-    let columns = names.into_iter().map(|name| OutputColumn {
-        name,
-        ty: SqlType::Text,
-        table_oid: 0,
-        attribute: 0,
-    });
+    let columns = names
+        .into_iter()
+        .map(|name| OutputColumn::declared(name, SqlType::Text));
     ConstantAnswer::new(columns.collect(), Rows::Columns(batch))
 }

@@ -346,7 +346,7 @@ impl QueryPlan {
         let in_use = (self.calls_routines || ctx.calls > 0).then(|| self.locks.enter(ctx));
         let rows = match self.prior.is_empty() && self.moments.is_empty() {
             true => self.start(ctx, observation).await?,
-            false => self.start_answered(ctx, observation).await?,
+            false => Box::pin(self.start_answered(ctx, observation)).await?,
         };
         let rows = match observation {
             Some(observation) => watch(rows, &observation.result, Rows::num_rows).boxed(),

@@ -341,12 +341,7 @@ impl ShortPlan {
             let skip = self.rows_skipped(constants)?;
             return Ok(Some(skip_rows(access.stored(ctx, layout, limit, metrics), skip)));
         }
-        let demand = match limit {
-            _ if arrival.first_ordered > 0 => Demand::Few,
-            Some(_) if !access.is_exact() => Demand::Few,
-            None if may_end_early(&self.steps, is_ordered) => Demand::Few,
-            limit => Demand::of_limit(limit),
-        };
+        let demand = self.demand(&access, arrival, limit);
         let mut steps = access.filters(constants)?;
         let (skip, left) = (0, Some(1));
         steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
@@ -382,6 +377,16 @@ impl ShortPlan {
             },
         };
         Ok(Some(stream_run(ctx, (batches, extent), steps, figures, long)))
+    }
+
+    /// How many rows of its table are wanted. `limit`: as many at most leave the steps that let all through.
+    fn demand(&self, access: &Access<'_>, arrival: Arrival, limit: Option<usize>) -> Demand {
+        match limit {
+            _ if arrival.first_ordered > 0 => Demand::Few,
+            Some(_) if !access.is_exact() => Demand::Few,
+            None if may_end_early(&self.steps, arrival.is_ordered) => Demand::Few,
+            limit => Demand::of_limit(limit),
+        }
     }
 
     /// Runs the steps, none of which collects, over the rows of a recursion's turns, where whoever asks for rows runs.
