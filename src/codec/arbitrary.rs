@@ -36,7 +36,7 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Packed(PackedKind::Cidr),
         SqlType::Packed(PackedKind::MacAddr),
         SqlType::Packed(PackedKind::MacAddr8),
-        SqlType::Packed(PackedKind::TimeTz),
+        SqlType::Packed(PackedKind::TimeTz(None)),
         SqlType::Bit(Some(9)),
         SqlType::VarBit(None),
         SqlType::Numeric(None),
@@ -331,7 +331,7 @@ fn addresses(kind: PackedKind) -> BoxedStrategy<Value> {
     match kind {
         PackedKind::MacAddr => octets(6).prop_map(of_bytes).boxed(),
         PackedKind::MacAddr8 => octets(8).prop_map(of_bytes).boxed(),
-        PackedKind::TimeTz => (0..=86_400_000_000_i64, -57_599..=57_599_i32)
+        PackedKind::TimeTz(_) => (0..=86_400_000_000_i64, -57_599..=57_599_i32)
             .prop_map(|(local, offset)| Value::Packed(PackedValue::time(TimeTz { local, offset })))
             .boxed(),
         PackedKind::Inet | PackedKind::Cidr => prop_oneof![

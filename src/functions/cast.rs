@@ -49,8 +49,8 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Enum(a), S::Enum(b)) => a == b,
         (S::Range(a), S::Range(b) | S::Multirange(b)) | (S::Multirange(a), S::Multirange(b)) => a == b,
         (S::Packed(a), S::Packed(b)) => a.is_like(*b),
-        (S::Time(_) | S::TimestampTz(_), S::Packed(PackedKind::TimeTz))
-        | (S::Packed(PackedKind::TimeTz), S::Time(_)) => true,
+        (S::Time(_) | S::TimestampTz(_), S::Packed(PackedKind::TimeTz(_)))
+        | (S::Packed(PackedKind::TimeTz(_)), S::Time(_)) => true,
         (S::Record(a), S::Record(b)) => are_pairs(a, b, cast_exists),
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }

@@ -165,7 +165,7 @@ pub(super) fn time_tz_field(unit: &str, time: TimeTz) -> Result<Field> {
         "timezone_hour" => Ok(Field::Whole(offset / 3600)),
         "timezone_minute" => Ok(Field::Whole(offset % 3600 / 60)),
         "epoch" => Ok(Field::Micros(i128::from(time.utc()))),
-        unit => clock_field(unit, time.local, &SqlType::Packed(PackedKind::TimeTz)),
+        unit => clock_field(unit, time.local, &SqlType::Packed(PackedKind::TimeTz(None))),
     }
 }
 

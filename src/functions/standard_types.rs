@@ -3,7 +3,7 @@
 
 use super::{Batch, FunctionDef, T};
 use crate::Result;
-use crate::types::{SqlType, Value};
+use crate::types::{PackedKind, SqlType, Value};
 
 const TYPE: T = T::Oid;
 
@@ -106,8 +106,13 @@ fn scale(oid: i64, modifier: i32) -> Option<i32> {
 fn second_digits(oid: i64, modifier: i32) -> Option<i32> {
     Some(match of(oid)? {
         SqlType::Date => 0,
-        SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) if modifier < 0 => 6,
-        SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) => modifier,
+        SqlType::Time(_)
+        | SqlType::Timestamp(_)
+        | SqlType::TimestampTz(_)
+        | SqlType::Packed(PackedKind::TimeTz(_)) => match modifier {
+            ..0 => 6,
+            digits => digits,
+        },
         SqlType::Interval(_) if modifier < 0 || modifier & 0xFFFF == 0xFFFF => 6,
         SqlType::Interval(_) => modifier & 0xFFFF,
         _ => return None,

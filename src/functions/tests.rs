@@ -87,7 +87,7 @@ fn sample(argument: T) -> (SqlType, Value) {
             let text = match kind {
                 PackedKind::Inet | PackedKind::Cidr => "1.2.3.4",
                 PackedKind::MacAddr | PackedKind::MacAddr8 => "08:00:2b:01:02:03",
-                PackedKind::TimeTz => "04:05:06+01",
+                PackedKind::TimeTz(_) => "04:05:06+01",
             };
             let address = PackedValue::parse(text, kind, &FormatSettings::default()).unwrap();
             (SqlType::Packed(kind), Value::Packed(address))

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::types::calendar::{MICROS_PER_SECOND, in_calendar, is_infinite, out_of_range};
 use crate::types::{Interval, PackedKind, PackedValue, TimeTz, Value, timestamp_of_date};
 
-const Z: T = T::Packed(PackedKind::TimeTz);
+const Z: T = T::Packed(PackedKind::TimeTz(None));
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("+", &[Z, T::Interval], Z, |b| b.map2(shifted)),

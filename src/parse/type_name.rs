@@ -3,7 +3,7 @@
 use sqlparser::ast::{ArrayElemTypeDef, BinaryLength, DataType};
 
 use super::names;
-use crate::types::SqlType;
+use crate::types::{PackedKind, SqlType};
 use crate::{Error, Result};
 
 /// The type that a name means. Errors: 42704 for a name that is no type, 22023 for a modifier out of range, 22P02 for one that
@@ -102,9 +102,11 @@ pub(crate) fn reduced_digits(data_type: &DataType) -> Option<String> {
         _ => None,
     }?;
     match sql_type(data_type).ok()? {
-        ty @ (SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_)) => {
-            ty.reduced_digits(digits)
-        }
+        ty @ (SqlType::Time(_)
+        | SqlType::Timestamp(_)
+        | SqlType::TimestampTz(_)
+        | SqlType::Interval(_)
+        | SqlType::Packed(PackedKind::TimeTz(_))) => ty.reduced_digits(digits),
         _ => None,
     }
 }

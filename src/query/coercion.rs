@@ -33,7 +33,7 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Money => Category::Number,
         ty if cast::oid_like(ty) => Category::Number,
         S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name => Category::String,
-        S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) | S::Packed(PackedKind::TimeTz) => {
+        S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) | S::Packed(PackedKind::TimeTz(_)) => {
             Category::DateTime
         }
         S::Interval(_) => Category::Interval,
@@ -86,6 +86,7 @@ pub(super) fn unrounded(ty: &SqlType) -> SqlType {
         SqlType::Interval(_) => SqlType::Interval(None),
         SqlType::Bit(_) => SqlType::Bit(None),
         SqlType::VarBit(_) => SqlType::VarBit(None),
+        SqlType::Packed(kind) => SqlType::Packed(kind.whole()),
         SqlType::Array(item) => SqlType::Array(Box::new(unrounded(item))),
         other => other.clone(),
     }
@@ -123,7 +124,7 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::InternalChar, S::Text)
         | (S::Date, S::Timestamp(_) | S::TimestampTz(_))
         | (S::Timestamp(_), S::TimestampTz(_))
-        | (S::Time(_), S::Interval(_) | S::Packed(PackedKind::TimeTz))
+        | (S::Time(_), S::Interval(_) | S::Packed(PackedKind::TimeTz(_)))
         | (S::Bit(_), S::VarBit(_))
         | (S::VarBit(_), S::Bit(_))
         | (S::Packed(PackedKind::Cidr), S::Packed(PackedKind::Inet))
@@ -153,9 +154,8 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
         (S::Packed(PackedKind::Inet), S::Packed(PackedKind::Cidr)) => true,
-        (S::Packed(PackedKind::TimeTz), S::Time(_)) | (S::TimestampTz(_), S::Packed(PackedKind::TimeTz)) => {
-            true
-        }
+        (S::Packed(PackedKind::TimeTz(_)), S::Time(_))
+        | (S::TimestampTz(_), S::Packed(PackedKind::TimeTz(_))) => true,
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
         (from, to) if is_instant(to) && from.is_integer() => true,

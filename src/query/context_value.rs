@@ -10,7 +10,7 @@ use crate::catalog::is_temporary_schema;
 use crate::logical::placeholder::transaction_time;
 use crate::parse::names::fold;
 use crate::parse::walk::visit_expressions;
-use crate::types::{PackedKind, SqlType, Value};
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// What the surroundings of a statement decide.
@@ -40,8 +40,7 @@ impl ContextValue {
             ContextValue::TransactionTime => "timestamptz",
             ContextValue::LocalTimestamp => "timestamp",
             ContextValue::LocalTime => "time",
-            // Its digits are those of the instant.
-            ContextValue::CurrentTime => "timestamptz",
+            ContextValue::CurrentTime => "timetz",
             ContextValue::Date => return Ok(Some(SqlType::Date)),
             ContextValue::User
             | ContextValue::SessionUser
@@ -129,14 +128,7 @@ impl Binder<'_> {
                 .into_iter()
                 .for_each(|message| self.ctx.warn_of_parameter(message));
             let now = Bound::new(transaction_time(), SqlType::TimestampTz(None));
-            let told = self.convert(now, &clock, CastContext::Explicit)?;
-            return match value {
-                ContextValue::CurrentTime => {
-                    let time = SqlType::Packed(PackedKind::TimeTz);
-                    self.convert(told, &time, CastContext::Explicit).map(Some)
-                }
-                _ => Ok(Some(told)),
-            };
+            return self.convert(now, &clock, CastContext::Explicit).map(Some);
         }
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name);
         let value = match value {

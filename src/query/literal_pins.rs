@@ -122,7 +122,7 @@ impl Written {
 fn is_read_by_settings(ty: &SqlType) -> bool {
     match ty {
         SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_) => true,
-        SqlType::Packed(kind) => *kind == PackedKind::TimeTz,
+        SqlType::Packed(kind) => matches!(kind, PackedKind::TimeTz(_)),
         SqlType::Array(item) => is_read_by_settings(item),
         SqlType::Range(kind) | SqlType::Multirange(kind) => {
             matches!(

@@ -136,7 +136,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
         SqlType::Packed(kind) => match value {
             Value::Packed(value) => Some(value.cast(*kind)?.map(Value::Packed)),
-            value if *kind == PackedKind::TimeTz => to_time_tz(value, settings).map(Ok),
+            value if matches!(kind, PackedKind::TimeTz(_)) => to_time_tz(value, settings).map(Ok),
             _ => None,
         },
         SqlType::Date => to_date(value, settings),

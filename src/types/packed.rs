@@ -18,8 +18,8 @@ pub enum PackedKind {
     MacAddr,
     /// Eight bytes.
     MacAddr8,
-    /// A time of day with the offset of a zone.
-    TimeTz,
+    /// A time of day with the offset of a zone, and how many digits stand behind its second (`None`: microseconds).
+    TimeTz(Option<u8>),
 }
 
 impl PackedKind {
@@ -30,15 +30,23 @@ impl PackedKind {
             PackedKind::Cidr => "cidr",
             PackedKind::MacAddr => "macaddr",
             PackedKind::MacAddr8 => "macaddr8",
-            PackedKind::TimeTz => "timetz",
+            PackedKind::TimeTz(_) => "timetz",
         }
     }
 
     /// As SQL writes it.
     pub(super) const fn sql_name(self) -> &'static str {
         match self {
-            PackedKind::TimeTz => "time with time zone",
+            PackedKind::TimeTz(_) => "time with time zone",
             kind => kind.name(),
+        }
+    }
+
+    /// The kind without digits, which values are of.
+    pub fn whole(self) -> PackedKind {
+        match self {
+            PackedKind::TimeTz(_) => PackedKind::TimeTz(None),
+            kind => kind,
         }
     }
 
@@ -54,7 +62,7 @@ impl PackedKind {
 
     /// Whether values of the two have casts into each other.
     pub fn is_like(self, other: PackedKind) -> bool {
-        self == other || self.is_ip() && other.is_ip() || self.is_mac() && other.is_mac()
+        self.whole() == other.whole() || self.is_ip() && other.is_ip() || self.is_mac() && other.is_mac()
     }
 }
 
@@ -74,7 +82,7 @@ impl PackedValue {
             PackedKind::Cidr => PackedValue::cidr(ip_text::parse_cidr(text)?),
             PackedKind::MacAddr => PackedValue::mac(&mac_address::parse_macaddr(text)?),
             PackedKind::MacAddr8 => PackedValue::mac(&mac_address::parse_macaddr8(text)?),
-            PackedKind::TimeTz => PackedValue::time(TimeTz::parse(text, settings)?),
+            PackedKind::TimeTz(_) => PackedValue::time(TimeTz::parse(text, settings)?),
         })
     }
 
@@ -85,24 +93,27 @@ impl PackedValue {
             PackedKind::Cidr => IpAddress::from_bytes(bytes).is_some_and(|address| address.is_network()),
             PackedKind::MacAddr => bytes.len() == 6,
             PackedKind::MacAddr8 => bytes.len() == 8,
-            PackedKind::TimeTz => TimeTz::from_bytes(bytes).is_some(),
+            PackedKind::TimeTz(_) => TimeTz::from_bytes(bytes).is_some(),
         };
         is_one.then(|| PackedValue {
-            kind,
+            kind: kind.whole(),
             bytes: bytes.to_vec(),
         })
     }
 
     /// The first of all in their order, and the last.
     pub(crate) fn bounds(kind: PackedKind) -> (PackedValue, PackedValue) {
-        let value = |bytes| PackedValue { kind, bytes };
+        let value = |bytes| PackedValue {
+            kind: kind.whole(),
+            bytes,
+        };
         let (first, last) = match kind {
             PackedKind::Inet | PackedKind::Cidr => {
                 (IpAddress::lowest().to_bytes(), IpAddress::highest().to_bytes())
             }
             PackedKind::MacAddr => (vec![0; 6], vec![0xFF; 6]),
             PackedKind::MacAddr8 => (vec![0; 8], vec![0xFF; 8]),
-            PackedKind::TimeTz => (
+            PackedKind::TimeTz(_) => (
                 TimeTz::FIRST.to_bytes().to_vec(),
                 TimeTz::LAST.to_bytes().to_vec(),
             ),
@@ -171,7 +182,7 @@ impl PackedValue {
     /// A timetz.
     pub(crate) fn time(time: TimeTz) -> PackedValue {
         PackedValue {
-            kind: PackedKind::TimeTz,
+            kind: PackedKind::TimeTz(None),
             bytes: time.to_bytes().to_vec(),
         }
     }
@@ -179,7 +190,7 @@ impl PackedValue {
     /// The time of a timetz.
     pub(crate) fn time_tz(&self) -> Option<TimeTz> {
         match self.kind {
-            PackedKind::TimeTz => TimeTz::from_bytes(&self.bytes),
+            PackedKind::TimeTz(_) => TimeTz::from_bytes(&self.bytes),
             _ => None,
         }
     }
@@ -215,7 +226,7 @@ impl PackedValue {
     pub(super) fn cast(self, kind: PackedKind) -> Option<Result<PackedValue>> {
         use PackedKind as K;
         Some(match (self.kind, kind) {
-            (from, to) if from == to => Ok(self),
+            (from, to) if from == to.whole() => Ok(self),
             (K::Cidr, K::Inet) => Ok(PackedValue { kind, ..self }),
             (K::Inet, K::Cidr) => Ok(PackedValue::cidr(self.ip()?)),
             (K::MacAddr, K::MacAddr8) => Ok(PackedValue::mac(&self.mac_address()?.widened())),
@@ -257,7 +268,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, bytes: &[u8], kind: PackedKind) {
             out.extend_from_slice(text.as_bytes());
         }
         PackedKind::MacAddr | PackedKind::MacAddr8 => mac_address::put_text(out, bytes),
-        PackedKind::TimeTz => TimeTz::from_bytes(bytes)
+        PackedKind::TimeTz(_) => TimeTz::from_bytes(bytes)
             .iter()
             .for_each(|time| time.put_text(out)),
     }
@@ -268,7 +279,7 @@ const FAMILIES: [(u8, bool); 2] = [(2, false), (3, true)];
 
 /// Appends the binary form: of an IP address its family, mask, whether it is a cidr, how many bytes follow, these.
 pub(super) fn put_binary(out: &mut Vec<u8>, bytes: &[u8], kind: PackedKind) {
-    if kind == PackedKind::TimeTz {
+    if matches!(kind, PackedKind::TimeTz(_)) {
         return TimeTz::from_bytes(bytes)
             .iter()
             .for_each(|time| time.put_binary(out));
@@ -291,7 +302,7 @@ pub(super) fn put_binary(out: &mut Vec<u8>, bytes: &[u8], kind: PackedKind) {
 
 /// Reads the binary form; `None`: it has another length. Errors: 22P03.
 pub(super) fn from_binary(bytes: &[u8], kind: PackedKind) -> Option<Result<PackedValue>> {
-    if kind == PackedKind::TimeTz {
+    if matches!(kind, PackedKind::TimeTz(_)) {
         return TimeTz::from_binary(bytes).map(|time| time.map(PackedValue::time));
     }
     if !kind.is_ip() {

@@ -3,7 +3,7 @@
 
 use super::datetime::EPOCH_MICROS;
 use super::sql_type::SECOND_DIGITS_MAX;
-use super::{Interval, SqlType, Value};
+use super::{Interval, PackedKind, PackedValue, SqlType, TimeTz, Value};
 use crate::{Error, Result};
 
 /// The value as the type keeps it: rounded, half away from 2000-01-01 or from zero, and without the fields that it has
@@ -18,6 +18,15 @@ pub(super) fn fit(value: Value, ty: &SqlType) -> Result<Value> {
         }
         (Value::TimestampTz(micros), SqlType::TimestampTz(Some(digits))) => {
             Value::TimestampTz(rounded_instant(micros, *digits)?)
+        }
+        (Value::Packed(packed), SqlType::Packed(PackedKind::TimeTz(Some(digits)))) => {
+            match packed.time_tz() {
+                Some(time) => {
+                    let local = rounded(time.local, *digits).ok_or_else(|| out_of_range("time"))?;
+                    Value::Packed(PackedValue::time(TimeTz { local, ..time }))
+                }
+                None => Value::Packed(packed),
+            }
         }
         (Value::Interval(interval), SqlType::Interval(Some(size))) => {
             let cut = size.fields.map_or(interval, |fields| fields.cut(interval));
@@ -34,7 +43,8 @@ pub(crate) fn keeps_all(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (SqlType::Time(from), SqlType::Time(to))
         | (SqlType::Timestamp(from), SqlType::Timestamp(to))
-        | (SqlType::TimestampTz(from), SqlType::TimestampTz(to)) => {
+        | (SqlType::TimestampTz(from), SqlType::TimestampTz(to))
+        | (SqlType::Packed(PackedKind::TimeTz(from)), SqlType::Packed(PackedKind::TimeTz(to))) => {
             to.unwrap_or(SECOND_DIGITS_MAX) >= from.unwrap_or(SECOND_DIGITS_MAX)
         }
         (SqlType::Interval(from), SqlType::Interval(to)) => to.is_none() || from == to,
@@ -101,6 +111,8 @@ mod tests {
             ("infinity", "timestamp(0) without time zone", "infinity"),
             ("-infinity", "timestamp(0) with time zone", "-infinity"),
             ("23:59:59.5", "time(0) without time zone", "24:00:00"),
+            ("12:34:56.789+02", "time(1) with time zone", "12:34:56.8+02"),
+            ("23:59:59.9-08", "time(0) with time zone", "24:00:00-08"),
             ("-1.6 seconds", "interval(0)", "-00:00:02"),
             ("1.25 seconds", "interval second(1)", "00:00:01.3"),
             ("15", "interval month", "1 year 3 mons"),

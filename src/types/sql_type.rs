@@ -335,6 +335,7 @@ impl SqlType {
             SqlType::Interval(_) => SqlType::Interval(None),
             SqlType::Bit(_) => SqlType::Bit(None),
             SqlType::VarBit(_) => SqlType::VarBit(None),
+            SqlType::Packed(kind) => SqlType::Packed(kind.whole()),
             SqlType::Array(element) => SqlType::Array(Box::new(element.comparison_type())),
             other => other.clone(),
         }

@@ -67,7 +67,8 @@ impl SqlType {
             }
             SqlType::Time(Some(digits))
             | SqlType::Timestamp(Some(digits))
-            | SqlType::TimestampTz(Some(digits)) => i32::from(*digits),
+            | SqlType::TimestampTz(Some(digits))
+            | SqlType::Packed(PackedKind::TimeTz(Some(digits))) => i32::from(*digits),
             SqlType::Interval(Some(size)) => {
                 let fields = size.fields.map_or(ALL_FIELDS, IntervalRange::bits);
                 (fields << 16) | size.digits.map_or(ALL_DIGITS, i32::from)
@@ -102,7 +103,8 @@ impl SqlType {
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
             SqlType::Time(Some(digits))
             | SqlType::Timestamp(Some(digits))
-            | SqlType::TimestampTz(Some(digits)) => {
+            | SqlType::TimestampTz(Some(digits))
+            | SqlType::Packed(PackedKind::TimeTz(Some(digits))) => {
                 // `timestamp(3) without time zone`
                 let (word, zone) = base.split_once(' ').unwrap_or((base, ""));
                 format!("{word}({digits}) {zone}")
@@ -248,6 +250,7 @@ impl SqlType {
             SqlType::Timestamp(_) => &SqlType::Timestamp(None),
             SqlType::TimestampTz(_) => &SqlType::TimestampTz(None),
             SqlType::Interval(_) => &SqlType::Interval(None),
+            SqlType::Packed(PackedKind::TimeTz(_)) => &SqlType::Packed(PackedKind::TimeTz(None)),
             other => other,
         };
         let first = FIRST_ROWS.get(&discriminant(family)).copied().unwrap_or_default();
@@ -268,6 +271,7 @@ impl SqlType {
             SqlType::Time(_) => return SqlType::Time(digits()),
             SqlType::Timestamp(_) => return SqlType::Timestamp(digits()),
             SqlType::TimestampTz(_) => return SqlType::TimestampTz(digits()),
+            SqlType::Packed(PackedKind::TimeTz(_)) => return SqlType::Packed(PackedKind::TimeTz(digits())),
             SqlType::Bit(_) => return SqlType::Bit(u32::try_from(modifier).ok()),
             SqlType::VarBit(_) => return SqlType::VarBit(u32::try_from(modifier).ok()),
             SqlType::Interval(_) if modifier < 0 => return self.clone(),
@@ -325,13 +329,16 @@ impl SqlType {
             (SqlType::TimestampTz(_), [digits]) => {
                 self.second_digits(*digits).map(|n| SqlType::TimestampTz(Some(n)))
             }
-            (SqlType::Packed(PackedKind::TimeTz), [_]) => Err(Error::unsupported(
-                "a number of digits of time with time zone",
-                Some("Leave it out: its times have six digits behind the second."),
-            )),
+            (SqlType::Packed(PackedKind::TimeTz(_)), [digits]) => self
+                .second_digits(*digits)
+                .map(|n| SqlType::Packed(PackedKind::TimeTz(Some(n)))),
             (SqlType::Interval(_), [digits]) => self.second_digits(*digits).map(|n| interval(None, Some(n))),
             (
-                SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_),
+                SqlType::Time(_)
+                | SqlType::Timestamp(_)
+                | SqlType::TimestampTz(_)
+                | SqlType::Interval(_)
+                | SqlType::Packed(PackedKind::TimeTz(_)),
                 _,
             ) => Err(invalid_modifier("invalid type modifier".to_string())),
             _ => Err(Error::Syntax {
@@ -418,6 +425,7 @@ fn interval_of_fields(fields: IntervalRange, modifiers: &[i64]) -> Result<SqlTyp
 fn second_digits_name(ty: &SqlType) -> (&'static str, &'static str) {
     match ty {
         SqlType::Time(_) => ("TIME", ""),
+        SqlType::Packed(_) => ("TIME", " WITH TIME ZONE"),
         SqlType::TimestampTz(_) => ("TIMESTAMP", " WITH TIME ZONE"),
         SqlType::Interval(_) => ("INTERVAL", ""),
         _ => ("TIMESTAMP", ""),

@@ -321,7 +321,7 @@ pub static TYPES: &[TypeRow] = &[
     packed_row(PackedKind::Cidr, (650, 651), -1),
     packed_row(PackedKind::MacAddr, (829, 1040), 6),
     packed_row(PackedKind::MacAddr8, (774, 775), 8),
-    packed_row(PackedKind::TimeTz, (1266, 1270), 12),
+    packed_row(PackedKind::TimeTz(None), (1266, 1270), 12),
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
     catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
     catalog_row(CatalogType::Void, (2278, 0), "void", "void", 4),

@@ -97,7 +97,7 @@ fn classes_of(ty: &SqlType) -> &'static [&'static str] {
         SqlType::Packed(PackedKind::Inet | PackedKind::Cidr) => &["inet_ops", "cidr_ops"],
         SqlType::Packed(PackedKind::MacAddr) => &["macaddr_ops"],
         SqlType::Packed(PackedKind::MacAddr8) => &["macaddr8_ops"],
-        SqlType::Packed(PackedKind::TimeTz) => &["timetz_ops"],
+        SqlType::Packed(PackedKind::TimeTz(_)) => &["timetz_ops"],
         SqlType::Oid => &["oid_ops"],
         SqlType::Enum(_) => &["enum_ops"],
         SqlType::Jsonb => &["jsonb_ops"],

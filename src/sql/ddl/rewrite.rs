@@ -142,7 +142,7 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
         Date, Int2, Int4, Int8, Interval, Json, Jsonb, Money, Multirange, Numeric, Oid, Packed, Range, Time,
         Timestamp, TimestampTz, Unknown,
     };
-    const TIME_TZ: SqlType = Packed(PackedKind::TimeTz);
+    let is_time_tz = |ty: &SqlType| matches!(ty, Packed(PackedKind::TimeTz(_)));
     let is_same = match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
         (SqlType::Enum(_) | Range(_) | Multirange(_), _) => from == to,
@@ -157,8 +157,8 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
         || is_number(from) && is_number(to)
         || to.names_objects() && matches!(from, Int2 | Int4 | Int8 | Oid)
         || from.names_objects() && matches!(to, Int4 | Int8 | Oid)
-        || *to == TIME_TZ && matches!(from, Time(_))
-        || *from == TIME_TZ && matches!(to, Time(_))
+        || is_time_tz(to) && matches!(from, Time(_))
+        || is_time_tz(from) && matches!(to, Time(_))
         || matches!(
             (from, to),
             (Unknown, _)

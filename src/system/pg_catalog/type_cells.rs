@@ -3,7 +3,7 @@
 use super::relation_rows::{Source, text};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::objects::type_facts;
-use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
+use crate::types::{NumericSize, PackedKind, SECOND_DIGITS_MAX, SqlType};
 
 /// What columns and domains say of their types.
 pub(super) fn type_cells(source: &Source<'_>, ty: &SqlType) -> Vec<(&'static str, Cell)> {
@@ -91,9 +91,10 @@ fn interval_type(ty: &SqlType) -> Option<String> {
 fn datetime_precision(ty: &SqlType) -> Option<u32> {
     match ty {
         SqlType::Date => Some(0),
-        SqlType::Time(digits) | SqlType::Timestamp(digits) | SqlType::TimestampTz(digits) => {
-            Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
-        }
+        SqlType::Time(digits)
+        | SqlType::Timestamp(digits)
+        | SqlType::TimestampTz(digits)
+        | SqlType::Packed(PackedKind::TimeTz(digits)) => Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX))),
         SqlType::Interval(size) => {
             let digits = size.and_then(|size| size.digits);
             Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
