@@ -147,18 +147,26 @@ impl QueryPlan {
     /// The plan with these answers in it. Errors: those of asking what moments it names.
     async fn answered_by(&self, ctx: &StatementContext, answers: &[Option<Answer>]) -> Result<Answered> {
         let told = self.told_moments(ctx).await?;
-        let known = self.prior.iter().zip(answers);
-        let known = known.filter_map(|((subquery, plan), answer)| Some((subquery, plan, answer.as_ref()?)));
-        let (mut placed, mut subqueries) = (Vec::new(), Vec::new());
-        for (subquery, plan, answer) in known {
-            placed.push((subquery, subquery.answered(answer)));
-            subqueries.push(Arc::clone(plan));
-        }
+        let answered = self
+            .prior
+            .iter()
+            .zip(answers)
+            .filter(|(_, answer)| answer.is_some());
+        let subqueries = answered.map(|((_, plan), _)| Arc::clone(plan)).collect();
         let plan = QueryPlan::without_prior(PlannedQuery {
-            plan: with_moments(with_answers(&self.query.plan, &placed)?, &told)?,
+            plan: with_moments(self.plan_with(answers)?, &told)?,
             ..self.query.as_ref().clone()
         });
         Ok(Answered { plan, subqueries })
+    }
+
+    /// What it is bound to, with these answers in it.
+    fn plan_with(&self, answers: &[Option<Answer>]) -> Result<Plan> {
+        let known = self.prior.iter().zip(answers);
+        let placed: Vec<(&PriorSubquery, Expr)> = known
+            .filter_map(|((subquery, _), answer)| Some((subquery, subquery.answered(answer.as_ref()?))))
+            .collect();
+        with_answers(&self.query.plan, &placed)
     }
 
     /// The chain that it is with answers, which stand in it as placeholders of these names.
@@ -182,16 +190,15 @@ impl QueryPlan {
         let Some(short) = self.open_chain(ctx) else {
             return Ok(None);
         };
-        let (mut constants, mut placed) = (Vec::new(), Vec::new());
+        let mut constants = Vec::new();
         for (at, ((subquery, _), answer)) in self.prior.iter().zip(answers).enumerate() {
             let Some(answer) = answer else { return Ok(None) };
             constants.push((Arc::from(answer_name(at)), subquery.constant(answer)));
-            placed.push((subquery, subquery.answered(answer)));
         }
         let constants = Constants::new(ctx, &self.query.parameters)?.with_outer(constants.into_iter());
         self.run_short(short, ctx, (&constants, None), || {
             Ok(Arc::new(PlannedQuery {
-                plan: with_answers(&self.query.plan, &placed)?,
+                plan: self.plan_with(answers)?,
                 ..self.query.as_ref().clone()
             }))
         })
