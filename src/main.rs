@@ -150,6 +150,9 @@ struct Limits {
         value_parser = parse_size
     )]
     memtable_bytes_max: u64,
+    /// The same for large commits, of which one may always come [default: a sixteenth of the machine's].
+    #[arg(long, env = "KEYSPAN_LARGE_COMMITS_BYTES_MAX", value_name = "SIZE", value_parser = parse_size)]
+    large_commits_bytes_max: Option<u64>,
     /// Length of a segment of the log.
     #[arg(long, env = "KEYSPAN_LOG_SEGMENT_BYTES", value_name = "SIZE", default_value = "16MB", value_parser = parse_size)]
     log_segment_bytes: u64,
@@ -513,6 +516,11 @@ impl Serve {
             checkpoint_bytes: limits.checkpoint_bytes,
             disk_reserve_bytes: limits.disk_reserve_bytes,
             memtable_bytes_max: usize::try_from(limits.memtable_bytes_max).unwrap_or(usize::MAX),
+            large_commits_bytes_max: limits
+                .large_commits_bytes_max
+                .map_or(ServerOptions::default().large_commits_bytes_max, |bytes| {
+                    usize::try_from(bytes).unwrap_or(usize::MAX)
+                }),
             log_segment_bytes: limits.log_segment_bytes,
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))

@@ -19,12 +19,20 @@ const PROCESS_EIGHTHS: u64 = 7;
 /// Statements get so much on the smallest machine.
 const STATEMENTS_BYTES_MIN: u64 = 64 << 20;
 
+/// The part that large commits may take while they wait for the engine.
+const LARGE_COMMITS_DIVISOR: u64 = 16;
+
 /// Smaller than this no cache is made.
 const CACHE_BYTES_MIN: u64 = 16 << 20;
 
 /// The default for the engine's cache.
 pub(crate) fn default_cache_bytes() -> u64 {
     (memory_bytes() / CACHE_DIVISOR).max(CACHE_BYTES_MIN)
+}
+
+/// The default for large commits that the engine does not have yet.
+pub(crate) fn default_large_commits_bytes() -> u64 {
+    memory_bytes() / LARGE_COMMITS_DIVISOR
 }
 
 /// The default for what all statements and transactions hold together.

@@ -254,6 +254,13 @@ impl Mirror<'_> {
 
     async fn delete_range(&mut self) {
         let Some(range) = self.ranges().pop() else { return };
+        // The commit that drops it.
+        let key = b"dropped".to_vec();
+        let dropping = Batch {
+            writes: vec![Write::Delete { key }],
+            ..Batch::default()
+        };
+        self.store.commit(dropping).await.unwrap();
         self.store.delete_range(range.clone()).await.unwrap();
         self.rows
             .retain(|key, _| *key < range.start || range.end.as_ref().is_some_and(|end| key >= end));

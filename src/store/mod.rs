@@ -233,8 +233,8 @@ pub trait Store: Debug + Send + Sync {
     fn lock_table(&self) -> &Arc<LockTable>;
     /// The time of day by which its rows are over.
     fn clock(&self) -> &Arc<WallClock>;
-    /// Removes every key of the range by pages (each page one commit); for dropped tables, in whose range nobody reads or writes from
-    /// now on but with snapshots that are open. Safe to repeat.
+    /// Removes every key of the range by pages (each page one commit); for dropped tables. The commit that dropped them is visible: no
+    /// snapshot of it or a later commit is used to read or write there. Safe to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
     /// When it answers, what was committed before the call stands in the engine's files, and the segments of the log that nobody needs any
     /// more are free for the next commits. Nothing, for a store without a disk.

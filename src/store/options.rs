@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::machine::default_cache_bytes;
+use super::machine::{default_cache_bytes, default_large_commits_bytes};
 
 /// Sizes of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +13,10 @@ pub struct StoreOptions {
     pub undo_bytes_max: usize,
     /// Keys of recent commits that are remembered while serializable transactions are open.
     pub recent_keys_bytes_max: usize,
-    /// Memory for commits that are in the log but not in the engine yet; above it commits wait for the engine. One large
-    /// commit comes on top.
+    /// Memory for commits that are in the log but not in the engine yet; above it commits wait for the engine.
     pub memtable_bytes_max: usize,
+    /// The same for large commits; one of any size may be there.
+    pub large_commits_bytes_max: usize,
     /// A checkpoint begins when the log has grown by so much since the last …
     pub checkpoint_bytes: u64,
     /// … or after this time, if it has grown at all.
@@ -33,6 +34,7 @@ impl Default for StoreOptions {
             undo_bytes_max: 256 << 20,
             recent_keys_bytes_max: 16 << 20,
             memtable_bytes_max: 64 << 20,
+            large_commits_bytes_max: usize::try_from(default_large_commits_bytes()).unwrap_or(usize::MAX),
             checkpoint_bytes: 256 << 20,
             checkpoint_interval: Duration::from_secs(300),
             disk_reserve_bytes: 256 << 20,

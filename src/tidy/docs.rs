@@ -109,6 +109,9 @@ fn default(def: &SettingDef, value: &str) -> String {
         ("keyspan.memory_bytes_max", _) => {
             "three eighths of the machine's memory, or of its control group's".to_string()
         }
+        ("keyspan.large_commits_bytes_max", _) => {
+            "a sixteenth of the machine's memory, or of its control group's".to_string()
+        }
         (_, "") => "empty".to_string(),
         (_, value) => format!("`{value}`"),
     }

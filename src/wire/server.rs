@@ -48,6 +48,8 @@ pub struct ServerOptions {
     pub disk_reserve_bytes: u64,
     /// Memory for commits that the storage engine does not have yet, in bytes.
     pub memtable_bytes_max: usize,
+    /// The same for large commits, of which one may always come.
+    pub large_commits_bytes_max: usize,
     /// Memory that all statements and transactions hold together, in bytes.
     pub memory_bytes_max: u64,
     /// Length of a segment of the log, in bytes; rounded up to whole blocks of the disk.
@@ -71,6 +73,7 @@ impl Default for ServerOptions {
             checkpoint_bytes: store.checkpoint_bytes,
             disk_reserve_bytes: store.disk_reserve_bytes,
             memtable_bytes_max: store.memtable_bytes_max,
+            large_commits_bytes_max: store.large_commits_bytes_max,
             log_segment_bytes: store.segment_bytes,
             memory_bytes_max: default_statements_bytes(),
             tls: None,
@@ -96,6 +99,7 @@ impl ServerOptions {
                 "keyspan.checkpoint_bytes" => self.checkpoint_bytes = number,
                 "keyspan.disk_reserve_bytes" => self.disk_reserve_bytes = number,
                 "keyspan.memtable_bytes_max" => self.memtable_bytes_max = number as usize,
+                "keyspan.large_commits_bytes_max" => self.large_commits_bytes_max = number as usize,
                 "keyspan.log_segment_bytes" => self.log_segment_bytes = number,
                 "keyspan.memory_bytes_max" => self.memory_bytes_max = number,
                 "max_connections" => self.connections_max = number as usize,
@@ -150,6 +154,7 @@ impl Server {
             checkpoint_bytes: options.checkpoint_bytes,
             disk_reserve_bytes: options.disk_reserve_bytes,
             memtable_bytes_max: options.memtable_bytes_max,
+            large_commits_bytes_max: options.large_commits_bytes_max,
             segment_bytes: options.log_segment_bytes.next_multiple_of(DISK_BLOCK_BYTES),
             ..StoreOptions::default()
         };
@@ -303,6 +308,10 @@ fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketA
         (
             "keyspan.memtable_bytes_max",
             options.memtable_bytes_max.to_string(),
+        ),
+        (
+            "keyspan.large_commits_bytes_max",
+            options.large_commits_bytes_max.to_string(),
         ),
         ("keyspan.checkpoint_bytes", options.checkpoint_bytes.to_string()),
         (

@@ -222,6 +222,8 @@ pub(super) async fn delete_range_removes_exactly_the_range(store: &dyn Store) {
     )
     .await;
     let snapshot = store.snapshot().await.unwrap();
+    // The commit that drops it.
+    write(store, vec![delete(b"dropped")]).await;
     let (start, end) = (1000u32.to_be_bytes(), 4500u32.to_be_bytes());
     for _ in 0..2 {
         store.delete_range(range(&start, Some(&end))).await.unwrap();

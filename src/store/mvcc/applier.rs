@@ -138,7 +138,7 @@ fn is_full(commits: &[Arc<Commit>]) -> bool {
         || commits.iter().map(|commit| commit.bytes).sum::<usize>() >= PIECE_BYTES_MAX
 }
 
-/// Applies commits, small ones together, and takes them from the memtable.
+/// Applies commits, small ones together, but for what is of no use any more, and takes them from the memtable.
 fn apply(shared: &Shared, commits: &[Arc<Commit>]) -> Result<()> {
     let Some(last) = commits.last() else { return Ok(()) };
     let writes = commits
@@ -146,13 +146,15 @@ fn apply(shared: &Shared, commits: &[Arc<Commit>]) -> Result<()> {
         .flat_map(|commit| commit.writes.iter().map(|write| (commit.timestamp, write)));
     let mut left = writes.peekable();
     while left.peek().is_some() {
-        let mut piece = Vec::new();
-        let mut bytes = 0;
+        let (mut piece, mut bytes) = (Vec::new(), 0);
+        let abandoned = shared.abandoned.now();
         while let Some((timestamp, write)) =
             left.next_if(|_| !last.is_large || piece.len() < PIECE_WRITES_MAX && bytes < PIECE_BYTES_MAX)
         {
-            bytes += write.bytes();
-            piece.push((timestamp, write));
+            if !abandoned.has(write.key(), timestamp) {
+                bytes += write.bytes();
+                piece.push((timestamp, write));
+            }
         }
         let clock = left.peek().is_none().then_some(last.timestamp);
         apply_piece(shared, &piece, clock)?;

@@ -22,12 +22,17 @@ pub(super) struct Commit {
 /// What a write costs beside its key and value: two allocations, the vector, the memtable's node.
 const WRITE_OVERHEAD_BYTES: usize = 160;
 
+/// Bytes that a commit of these takes in memory, about.
+pub(super) fn bytes_in_memory(writes: &[Write]) -> usize {
+    writes
+        .iter()
+        .map(|write| write.bytes() + WRITE_OVERHEAD_BYTES)
+        .sum()
+}
+
 impl Commit {
     pub(super) fn new(timestamp: Timestamp, writes: Vec<Write>, is_large: bool) -> Commit {
-        let bytes = writes
-            .iter()
-            .map(|write| write.bytes() + WRITE_OVERHEAD_BYTES)
-            .sum();
+        let bytes = bytes_in_memory(&writes);
         debug_assert!(writes.is_sorted_by(|a, b| a.key() < b.key()));
         Commit {
             timestamp,

@@ -110,8 +110,8 @@ impl Committer {
             .due_at()
             .map(|at| at.saturating_duration_since(Instant::now()));
         match &self.large {
-            // It can only close once the one before it is in the engine.
-            Some(large) if large.is_logged(self.log.is_some()) && self.shared.memtable.has_large() => {
+            // It can only close once others before it are in the engine.
+            Some(large) if large.is_logged(self.log.is_some()) && !large.has_room() => {
                 Some(until_due.map_or(PATIENCE, |until| until.min(PATIENCE)))
             }
             Some(_) => Some(Duration::ZERO),
@@ -345,7 +345,7 @@ impl Committer {
         };
         match step {
             Ok(Step::Again) => self.large = Some(large),
-            Ok(Step::ReadyToClose) if self.shared.memtable.has_large() => self.large = Some(large),
+            Ok(Step::ReadyToClose) if !large.has_room() => self.large = Some(large),
             Ok(Step::ReadyToClose) => {
                 let closed = self.close_large(&mut large);
                 self.end_large(large, closed);

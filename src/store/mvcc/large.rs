@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::commit::bytes_in_memory;
 use super::counts::{Changed, Counts, count};
 use super::group::{check_unchanged, conflict, is_newest, merge, require_untouched, view};
 use super::limits::PART_BYTES_MAX;
@@ -35,6 +36,8 @@ pub(super) struct LargeCommit {
     /// So many of its guarded keys are validated.
     validated: usize,
     guarded: usize,
+    /// What it takes in the memtable.
+    bytes: usize,
     /// For each of its writes whether its key has a value, as far as it is known by now and the write is of a row.
     was_there: Vec<Option<bool>>,
     /// So many of them are looked at.
@@ -84,6 +87,7 @@ impl LargeCommit {
         LargeCommit {
             shared,
             guarded: batch.guarded().count(),
+            bytes: bytes_in_memory(&batch.writes),
             was_there,
             looked_at: 0,
             batch,
@@ -151,6 +155,12 @@ impl LargeCommit {
             return Ok(Step::ReadyToClose);
         }
         Ok(Step::Again)
+    }
+
+    /// Whether the memtable has room for it, once it is a commit.
+    pub(super) fn has_room(&self) -> bool {
+        let bytes_max = self.shared.options.large_commits_bytes_max;
+        self.shared.memtable.has_room_for_large(self.bytes, bytes_max)
     }
 
     /// Errors: `ReadConflict`, now that nothing else commits before it.

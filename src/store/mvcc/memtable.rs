@@ -5,13 +5,12 @@
 //! sees. Commits reach the engine in order, so a version here is never older than the engine's of the same key: what is
 //! found here is the answer, and only what is not is asked of the engine, and then of the undo map.
 //!
-//! A large commit is not copied key by key: it is searched as the sorted list that it came as. There is at most one.
+//! A large commit is not copied key by key: it is searched as the sorted list that it came as. There are few at a time.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::atomic::{self, AtomicBool, AtomicUsize};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -36,9 +35,24 @@ pub(super) struct Memtable {
     is_in_the_way: AtomicBool,
     /// Commits held: lets readers skip the lock in the common case of none. Raised before a commit is visible.
     commits: AtomicUsize,
-    /// Bytes of the commits that are not large.
-    bytes: Mutex<usize>,
+    bytes: Mutex<Bytes>,
     shrunk: Condvar,
+}
+
+/// What the commits held take, in bytes.
+#[derive(Debug, Default)]
+struct Bytes {
+    small: usize,
+    large: usize,
+}
+
+impl Bytes {
+    fn of(&mut self, commit: &Commit) -> &mut usize {
+        match commit.is_large {
+            true => &mut self.large,
+            false => &mut self.small,
+        }
+    }
 }
 
 /// A key: one of the usual size stands in the tree's node, so that a search reads no other memory.
@@ -57,7 +71,8 @@ enum Versions {
 struct State {
     /// For each key its versions.
     rows: BTreeMap<Key, Versions>,
-    large: Option<Arc<Commit>>,
+    /// Large commits, oldest first.
+    large: VecDeque<Arc<Commit>>,
 }
 
 /// What a commit made of a key: the place of the write in its commit.
@@ -83,12 +98,12 @@ impl Memtable {
     /// Adds a commit. It must not be visible yet, and be newer than all before it.
     pub(super) fn insert(&self, commit: &Arc<Commit>) {
         self.commits.fetch_add(1, atomic::Ordering::Release);
+        *self.lock_bytes().of(commit) += commit.bytes;
+        let mut state = self.write();
         if commit.is_large {
-            self.write().large = Some(Arc::clone(commit));
+            state.large.push_back(Arc::clone(commit));
             return;
         }
-        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += commit.bytes;
-        let mut state = self.write();
         for (at, write) in commit.writes.iter().enumerate() {
             let version = Version {
                 commit: Arc::clone(commit),
@@ -107,14 +122,13 @@ impl Memtable {
 
     /// Takes commits away that the engine has. They must be the oldest.
     pub(super) fn remove(&self, commits: &[Arc<Commit>]) {
-        let mut bytes = 0;
         for commit in commits {
+            *self.lock_bytes().of(commit) -= commit.bytes;
             let mut state = self.write();
             if commit.is_large {
-                state.large = None;
+                state.large.pop_front();
                 continue;
             }
-            bytes += commit.bytes;
             for write in &commit.writes {
                 let Some(versions) = state.rows.get_mut(write.key()) else {
                     continue;
@@ -124,7 +138,6 @@ impl Memtable {
                 }
             }
         }
-        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
         self.commits.fetch_sub(commits.len(), atomic::Ordering::Release);
         self.shrunk.notify_all();
     }
@@ -172,8 +185,8 @@ impl Memtable {
         }
         let state = self.read();
         let (mut walked, mut rows, mut bytes) = (0, 0, 0);
-        for entry in state.entries((start, end), reverse) {
-            if let Some((_, write)) = state.newest_of((entry.versions, entry.large), timestamp) {
+        for entry in state.entries((start, end), reverse, timestamp) {
+            if let Some((_, write)) = newest_of(entry.versions, entry.large, timestamp) {
                 bytes += write.bytes();
                 rows += usize::from(write.value().is_some());
                 collected
@@ -199,18 +212,24 @@ impl Memtable {
 
     /// Whether a large commit is on its way to the engine.
     pub(super) fn has_large(&self) -> bool {
-        !self.is_empty() && self.read().large.is_some()
+        self.lock_bytes().large > 0
+    }
+
+    /// Whether a large commit of so many bytes may come, too: the first always may.
+    pub(super) fn has_room_for_large(&self, bytes: usize, bytes_max: usize) -> bool {
+        let held = self.lock_bytes().large;
+        held == 0 || held.saturating_add(bytes) <= bytes_max
     }
 
     /// Bytes of the commits that are not large.
     pub(super) fn bytes(&self) -> usize {
-        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock_bytes().small
     }
 
     /// Waits until a commit has left, or `patience` has passed.
     pub(super) fn wait_for_room(&self, bytes_max: usize, patience: Duration) {
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        if *bytes > bytes_max {
+        let bytes = self.lock_bytes();
+        if bytes.small > bytes_max {
             drop(self.shrunk.wait_timeout(bytes, patience));
         }
     }
@@ -218,6 +237,10 @@ impl Memtable {
     /// Whether it holds nothing; takes no lock.
     pub(super) fn is_empty(&self) -> bool {
         self.commits.load(atomic::Ordering::Acquire) == 0
+    }
+
+    fn lock_bytes(&self) -> MutexGuard<'_, Bytes> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -257,75 +280,94 @@ impl Versions {
 
 impl State {
     /// The newest write of `key` up to `timestamp`.
-    fn newest(&self, key: &[u8], timestamp: Timestamp) -> Option<(Timestamp, &Write)> {
-        let large = self.large.as_ref().filter(|large| large.timestamp <= timestamp);
-        let large = large.and_then(|large| large.find(key));
-        self.newest_of((self.rows.get(key), large), timestamp)
+    fn newest(&self, key: &[u8], timestamp: Timestamp) -> Option<Seen<'_>> {
+        let large = self.large_up_to(timestamp).rev();
+        let large = large
+            .filter_map(|commit| Some((commit.timestamp, commit.find(key)?)))
+            .next();
+        newest_of(self.rows.get(key), large, timestamp)
     }
 
-    /// The newest of a key's versions, and of what the large commit writes there, up to `timestamp`.
-    fn newest_of<'a>(
+    /// The large commits up to `timestamp`, oldest first.
+    fn large_up_to(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = &Commit> {
+        let is_seen = move |commit: &&Commit| commit.timestamp <= timestamp;
+        self.large.iter().map(Arc::as_ref).filter(is_seen)
+    }
+
+    /// What stands under the keys of the interval, in scan order, that of large commits up to `timestamp` among the others.
+    fn entries<'a>(
         &'a self,
-        (versions, large): (Option<&'a Versions>, Option<&'a Write>),
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        reverse: bool,
         timestamp: Timestamp,
-    ) -> Option<(Timestamp, &'a Write)> {
-        let version = versions.and_then(|versions| versions.newest(timestamp));
-        let small = version.map(|version| (version.commit.timestamp, &version.commit.writes[version.at]));
-        let large = self.large.as_ref().map(|large| large.timestamp).zip(large);
-        let large = large.filter(|(committed, _)| *committed <= timestamp);
-        match (small, large) {
-            (Some(small), Some(large)) => Some(if small.0 > large.0 { small } else { large }),
-            (small, large) => small.or(large),
-        }
-    }
-
-    /// What stands under the keys of the interval, in scan order, that of the large commit among the others.
-    fn entries<'a>(&'a self, bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse: bool) -> Entries<'a> {
-        let large = self
-            .large
-            .as_ref()
-            .map_or(&[][..], |large| within(&large.writes, bounds));
+    ) -> Entries<'a> {
         let rows = self.rows.range::<[u8], _>(bounds);
         let rows = rows.map(|(key, versions)| (key.as_slice(), versions));
-        let large = large.iter();
-        match reverse {
-            false => Entries::new(rows, large, false),
-            true => Entries::new(rows.rev(), large.rev(), true),
+        let large = self.large_up_to(timestamp).map(|commit| {
+            let writes = within(&commit.writes, bounds).iter();
+            let writes = writes.map(|write| (commit.timestamp, write));
+            in_order(writes, reverse)
+        });
+        Entries {
+            large: large.collect(),
+            rows: in_order(rows, reverse),
+            reverse,
         }
     }
+}
+
+/// A write, and when it was committed.
+type Seen<'a> = (Timestamp, &'a Write);
+
+/// The newest of a key's versions, and of what the large commits up to `timestamp` write there, up to it.
+fn newest_of<'a>(
+    versions: Option<&'a Versions>,
+    large: Option<Seen<'a>>,
+    timestamp: Timestamp,
+) -> Option<Seen<'a>> {
+    let version = versions.and_then(|versions| versions.newest(timestamp));
+    let small = version.map(|version| (version.commit.timestamp, &version.commit.writes[version.at]));
+    small
+        .into_iter()
+        .chain(large)
+        .max_by_key(|(committed, _)| *committed)
 }
 
 /// What stands under a key.
 struct Entry<'a> {
     key: &'a [u8],
     versions: Option<&'a Versions>,
-    /// What the large commit writes there.
-    large: Option<&'a Write>,
+    /// What the newest of the large commits writes there.
+    large: Option<Seen<'a>>,
 }
 
 /// Some items in the order of keys.
 type Walk<'a, T> = std::iter::Peekable<Box<dyn Iterator<Item = T> + 'a>>;
 
-/// Versions and the large commit's writes, walked as one in the order of keys; a key that both have comes once.
+fn in_order<'a, T>(items: impl DoubleEndedIterator<Item = T> + 'a, reverse: bool) -> Walk<'a, T> {
+    let walk: Box<dyn Iterator<Item = T> + 'a> = match reverse {
+        false => Box::new(items),
+        true => Box::new(items.rev()),
+    };
+    walk.peekable()
+}
+
+/// Versions and the large commits' writes, walked as one in the order of keys; a key that several have comes once.
 struct Entries<'a> {
     rows: Walk<'a, (&'a [u8], &'a Versions)>,
-    large: Walk<'a, &'a Write>,
+    /// Oldest first.
+    large: SmallVec<[Walk<'a, Seen<'a>>; 2]>,
     reverse: bool,
 }
 
 impl<'a> Entries<'a> {
-    fn new(
-        rows: impl Iterator<Item = (&'a [u8], &'a Versions)> + 'a,
-        large: impl Iterator<Item = &'a Write> + 'a,
-        reverse: bool,
-    ) -> Entries<'a> {
-        let rows: Box<dyn Iterator<Item = _> + 'a> = Box::new(rows);
-        let large: Box<dyn Iterator<Item = _> + 'a> = Box::new(large);
-        Entries {
-            rows: rows.peekable(),
-            large: large.peekable(),
-            reverse,
-        }
+    /// The key that comes first.
+    fn peek(&mut self) -> Option<&'a [u8]> {
+        let reverse = self.reverse;
+        let large = self.large.iter_mut();
+        let large = large.filter_map(|walk| walk.peek().map(|(_, write)| write.key()));
+        let keys = large.chain(self.rows.peek().map(|(key, _)| *key));
+        keys.reduce(|first, key| if (key < first) != reverse { key } else { first })
     }
 }
 
@@ -333,19 +375,16 @@ impl<'a> Iterator for Entries<'a> {
     type Item = Entry<'a>;
 
     fn next(&mut self) -> Option<Entry<'a>> {
-        let order = match (self.rows.peek(), self.large.peek()) {
-            (Some((row, _)), Some(large)) if self.reverse => large.key().cmp(row),
-            (Some((row, _)), Some(large)) => (*row).cmp(large.key()),
-            (Some(_), None) => Ordering::Less,
-            (None, _) => Ordering::Greater,
-        };
-        let row = self.rows.next_if(|_| order.is_le());
-        let large = self.large.next_if(|_| order.is_ge());
-        let key = row.map(|(key, _)| key).or_else(|| large.map(Write::key))?;
+        let key = self.peek()?;
+        let large = self.large.iter_mut();
+        let large = large.filter_map(|walk| walk.next_if(|(_, write)| write.key() == key));
         Some(Entry {
             key,
-            versions: row.map(|(_, versions)| versions),
-            large,
+            large: large.last(),
+            versions: self
+                .rows
+                .next_if(|(row, _)| *row == key)
+                .map(|(_, versions)| versions),
         })
     }
 }

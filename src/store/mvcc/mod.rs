@@ -77,7 +77,7 @@
 //! 4. A version leaves the undo map when the last open snapshot that sees it has closed or was given up. A commit leaves
 //!    the memtable when the engine has all of it.
 //! 5. A snapshot that was given up answers `SnapshotTooOld` from then on, never a wrong row. The undo map exceeds its
-//!    budget by at most one piece's replaced values; the memtable its own by one group, and by one large commit.
+//!    budget by at most one piece's replaced values; the memtable its own by one group, or by one large commit.
 //! 6. A snapshot sees a commit that is not visible only where its owner has locked a key that this one wrote, and with it all that it
 //!    wrote; a durable batch made of that stands behind it in the log.
 //! 7. A durable batch is acknowledged only after a sync of the log that began after its record was appended.
@@ -85,6 +85,7 @@
 //!    every later batch gets that error before anything else is judged. What was visible stays readable.
 //! 9. A segment of the log is recycled only when every commit in it is durable in the engine.
 
+mod abandoned;
 mod applier;
 mod checkpoint;
 mod commit;
@@ -113,6 +114,8 @@ mod view;
 mod counts_tests;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod large_tests;
 #[cfg(test)]
 mod tests;
 

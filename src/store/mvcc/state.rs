@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
+use super::abandoned::Abandoned;
 use super::memtable::Memtable;
 use super::recent::RecentKeys;
 use super::stored::split_stored;
@@ -29,6 +30,7 @@ pub(super) struct Shared {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) memtable: Memtable,
     pub(super) undo: Undo,
+    pub(super) abandoned: Abandoned,
     pub(super) locks: Arc<LockTable>,
     pub(super) recent: Arc<RecentKeys>,
     pub(super) wall_clock: Arc<WallClock>,
@@ -70,6 +72,7 @@ impl Shared {
             engine,
             memtable: Memtable::default(),
             undo: Undo::new(clock, options.undo_bytes_max),
+            abandoned: Abandoned::default(),
             locks: Arc::default(),
             recent: RecentKeys::new(clock, options.recent_keys_bytes_max),
             wall_clock: Arc::default(),

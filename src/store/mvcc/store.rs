@@ -8,6 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 
+use super::abandoned::Abandoning;
 use super::applier::Applier;
 use super::checkpoint::{Checkpointer, Waker};
 use super::commit::Size;
@@ -209,7 +210,7 @@ impl MvccStore {
     /// not keep the whole range for this one.
     async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
         let _deleting = self.deleting.lock().await;
-        self.drop_files(&range).await?;
+        let _abandoning = self.abandon(&range).await?;
         loop {
             let view = self.open_view(0)?;
             let ranges = vec![range.clone()];
@@ -252,20 +253,30 @@ impl MvccStore {
         }
     }
 
-    /// Gives the disk what it can have at once of a range that nobody uses, unless an old snapshot may still see it.
-    async fn drop_files(&self, range: &KeyRange) -> Result<()> {
+    /// Gives the disk what it can have at once of a range that nobody uses, and has the applier pass over what it has not brought
+    /// to the engine yet, unless an old snapshot may still see it. For as long as what it answers is kept.
+    async fn abandon(&self, range: &KeyRange) -> Result<Option<Abandoning<'_>>> {
         let useless_since = self.shared.undo.visible();
-        // Whatever made the range useless is durable when its files go.
+        // Whatever made the range useless is durable when its keys go.
         self.commit_and_wait(Batch::default()).await?;
         if self.shared.undo.has_snapshot_before(useless_since) {
-            return Ok(());
+            return Ok(None);
+        }
+        let abandoning = self.shared.abandoned.begin(range.clone(), useless_since);
+        while self.shared.applied.load(Ordering::Acquire) < useless_since {
+            self.shared.check_open()?;
+            if let Some(failure) = self.shared.failure() {
+                return Err(failure);
+            }
+            tokio::time::sleep(WAIT_OF_DELETED_PAGE).await;
         }
         let (shared, range) = (Arc::clone(&self.shared), range.clone());
         run_blocking(move || {
             let dropped = shared.engine.drop_files(&range.start, range.end.as_deref());
             dropped.map_err(|error| shared.fail(error))
         })
-        .await
+        .await?;
+        Ok(Some(abandoning))
     }
 
     async fn split(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {

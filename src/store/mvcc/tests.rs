@@ -1,5 +1,5 @@
 //! Tests of `mvcc` itself: the suite over the memory engine, with a log and without; commits that wait; the undo budget;
-//! large commits beside others. What faults do is in `faults`.
+//! misuse. Large commits are in `large_tests`, what faults do in `faults`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) fn log_on(disk: &SimulatedDisk) -> Result<LogPlace> {
     LogPlace::look(Arc::new(disk.clone()), Path::new("log"), Path::new("log_end"))
 }
 
-fn open(engine: Arc<dyn Engine>, disk: Option<&SimulatedDisk>) -> Result<Arc<MvccStore>> {
+pub(super) fn open(engine: Arc<dyn Engine>, disk: Option<&SimulatedDisk>) -> Result<Arc<MvccStore>> {
     let log = disk.map(log_on).transpose()?;
     MvccStore::open(engine, &StoreOptions::default(), log).map(Arc::new)
 }
@@ -97,8 +97,17 @@ pub(super) async fn rows_now(store: &dyn Store) -> BTreeMap<Vec<u8>, Vec<u8>> {
     rows(&*store.snapshot().await.unwrap()).await.unwrap()
 }
 
+/// More writes than a small commit may have: puts, and a delete of what was there.
+pub(super) fn large_commit() -> Batch {
+    let puts = (0..=LARGE_WRITES as u16).map(|n| put(n.to_be_bytes(), n.to_le_bytes()));
+    let delete = Write::Delete {
+        key: b"small".to_vec(),
+    };
+    blind(puts.chain([delete]).collect())
+}
+
 /// Waits until the engine has every commit.
-async fn applied(store: &MvccStore) {
+pub(super) async fn applied(store: &MvccStore) {
     while !store.shared.memtable.is_empty() {
         tokio::task::yield_now().await;
     }
@@ -325,91 +334,6 @@ async fn above_the_undo_budget_old_snapshots_end_and_new_ones_work() {
     }
     drop((kept, scan));
     assert_eq!((store.stats().snapshots, store.stats().undo_bytes), (0, 0));
-}
-
-/// More writes than a small commit may have: puts, and a delete of what was there.
-pub(super) fn large_commit() -> Batch {
-    let puts = (0..=LARGE_WRITES as u16).map(|n| put(n.to_be_bytes(), n.to_le_bytes()));
-    let delete = Write::Delete {
-        key: b"small".to_vec(),
-    };
-    blind(puts.chain([delete]).collect())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_commit_lets_others_through_and_appears_at_once() {
-    for disk in [None, Some(SimulatedDisk::new(1))] {
-        let store = open(Arc::new(MemoryEngine::new()), disk.as_ref()).unwrap();
-        store.commit(blind(vec![put(b"small", b"1")])).await.unwrap();
-        for round in 0..20u8 {
-            let before = store.snapshot().await.unwrap();
-            let large = tokio::spawn({
-                let store = Arc::clone(&store);
-                async move { store.commit(large_commit()).await }
-            });
-            let mut others = 0u8;
-            while !large.is_finished() {
-                store
-                    .commit(blind(vec![put([b'o', others], [round])]))
-                    .await
-                    .unwrap();
-                others = others.wrapping_add(1) % 100;
-                let found = rows_now(&*store).await;
-                let large_rows = found.keys().filter(|key| key.len() == 2 && key[0] < 9).count();
-                let is_there = !found.contains_key(&b"small"[..]);
-                assert_eq!(
-                    large_rows,
-                    if is_there || round > 0 {
-                        LARGE_WRITES + 1
-                    } else {
-                        0
-                    }
-                );
-            }
-            large.await.unwrap().unwrap();
-            let seen = rows(&*before).await.unwrap();
-            assert_eq!(seen.contains_key(&b"small"[..]), round == 0);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_large_commit_and_a_small_one_over_one_key_conflict() {
-    let disk = SimulatedDisk::new(1);
-    let store = open(Arc::new(MemoryEngine::new()), Some(&disk)).unwrap();
-    let (mut large_won, mut small_won) = (0, 0);
-    for round in 0..60u8 {
-        let snapshot = store.snapshot().await.unwrap();
-        let keys: Vec<Vec<u8>> = (0..200u8).map(|n| vec![1, n]).collect();
-        let checked = |writes: Vec<Write>| Batch {
-            unchanged: writes.iter().map(|write| write.key().to_vec()).collect(),
-            snapshot: Some(Arc::clone(&snapshot)),
-            ..blind(writes)
-        };
-        let large = store.commit(checked(keys.iter().map(|key| put(key, [round])).collect()));
-        let small = async {
-            for _ in 0..round {
-                tokio::task::yield_now().await;
-            }
-            store.commit(checked(vec![put([1, 199], [round, 1])])).await
-        };
-        let (large, small) = futures::join!(large, small);
-        let found = rows_now(&*store).await;
-        match (large, small) {
-            (Ok(()), Err(Error::Conflict { .. })) => {
-                large_won += 1;
-                assert!(keys.iter().all(|key| found[key] == [round]));
-            }
-            (Err(Error::Conflict { .. }), Ok(())) => {
-                small_won += 1;
-                assert_eq!(found[&vec![1, 199]], [round, 1]);
-                assert_ne!(found.get(&vec![1, 0]), Some(&vec![round]));
-            }
-            both => panic!("{both:?}"),
-        }
-    }
-    assert_eq!(large_won + small_won, 60);
-    assert!(small_won > 0);
 }
 
 #[tokio::test]

@@ -16,11 +16,12 @@ static DEFINITIONS: LazyLock<Vec<SettingDef>> = LazyLock::new(|| {
 });
 
 /// What the command line alone says: the server must know it before it has opened the store, or no statement may decide it.
-pub(super) const KNOWN_AT_START: [&str; 11] = [
+pub(super) const KNOWN_AT_START: [&str; 12] = [
     "data_directory",
     "keyspan.cache_bytes",
     "keyspan.checkpoint_bytes",
     "keyspan.disk_reserve_bytes",
+    "keyspan.large_commits_bytes_max",
     "keyspan.load_dir",
     "keyspan.log_segment_bytes",
     "keyspan.memtable_bytes_max",

@@ -257,6 +257,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Length of a segment of the log.",
     ),
     server(
+        "keyspan.large_commits_bytes_max",
+        "1073741824",
+        ROOMY_BYTES,
+        "Memory for large commits that the storage engine does not have yet.",
+    ),
+    server(
         "keyspan.memtable_bytes_max",
         "67108864",
         ROOMY_BYTES,
