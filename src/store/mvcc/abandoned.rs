@@ -1,5 +1,8 @@
 //! `Abandoned`: key ranges that nobody reads or writes any more and that are being emptied, so that the applier need not bring
-//! to the engine what the log still has for them. A load whose table is dropped or written anew at once never gets there.
+//! to the engine what the memtable still has for them. A load whose table is dropped or written anew at once never gets there.
+//!
+//! Invariant: what is passed over is deleted by a commit that was durable before. So what the log says last of a key is what
+//! the engine has, and a replay of it changes nothing of that.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

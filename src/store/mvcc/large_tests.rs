@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::MvccStore;
 use super::limits::{LARGE_WRITES, PIECE_WRITES_MAX};
-use super::tests::{applied, blind, large_commit, open, put, rows, rows_now};
+use super::tests::{applied, blind, large_commit, log_on, open, put, rows, rows_now};
 use crate::store::disk::simulated::SimulatedDisk;
 use crate::store::engine::{Engine, EngineBatch, Visit};
 use crate::store::memory::MemoryEngine;
@@ -63,6 +63,13 @@ impl Engine for GatedEngine {
 }
 
 fn gated(large_commits_bytes_max: usize) -> (Arc<GatedEngine>, Arc<MvccStore>) {
+    gated_on(None, large_commits_bytes_max)
+}
+
+fn gated_on(
+    disk: Option<&SimulatedDisk>,
+    large_commits_bytes_max: usize,
+) -> (Arc<GatedEngine>, Arc<MvccStore>) {
     let engine = Arc::new(GatedEngine::default());
     let options = StoreOptions {
         large_commits_bytes_max,
@@ -70,9 +77,24 @@ fn gated(large_commits_bytes_max: usize) -> (Arc<GatedEngine>, Arc<MvccStore>) {
     };
     // A new store notes in the engine whose it is.
     engine.let_through(usize::MAX);
-    let store = MvccStore::open(Arc::clone(&engine) as Arc<dyn Engine>, &options, None).unwrap();
+    let log = disk.map(|disk| log_on(disk).unwrap());
+    let store = MvccStore::open(Arc::clone(&engine) as Arc<dyn Engine>, &options, log).unwrap();
     engine.let_through(0);
     (engine, Arc::new(store))
+}
+
+/// A store of all that the log has, when nothing came to the engine's disk; and how many rows it has by the first byte of their keys.
+async fn reopened(store: Arc<MvccStore>, disk: &SimulatedDisk) -> (Arc<MvccStore>, BTreeMap<u8, usize>) {
+    let counted = |rows: BTreeMap<Vec<u8>, Vec<u8>>| {
+        let mut counts = BTreeMap::new();
+        rows.keys()
+            .for_each(|key| *counts.entry(key[0]).or_insert(0) += 1);
+        counts
+    };
+    drop(store);
+    let store = open(Arc::new(MemoryEngine::new()), Some(disk)).unwrap();
+    let found = counted(rows_now(&*store).await);
+    (store, found)
 }
 
 /// More writes than a small commit may have, whose keys begin so.
@@ -139,7 +161,8 @@ async fn above_their_limit_large_commits_wait_for_each_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_dropped_before_the_engine_has_it_never_gets_there() {
-    let (engine, store) = gated(usize::MAX);
+    let disk = SimulatedDisk::new(1);
+    let (engine, store) = gated_on(Some(&disk), usize::MAX);
     store.commit(load(1, 1)).await.unwrap();
     store.commit(load(2, 2)).await.unwrap();
     let deleting = tokio::spawn({
@@ -160,10 +183,13 @@ async fn what_is_dropped_before_the_engine_has_it_never_gets_there() {
     assert!(most <= PIECE_WRITES_MAX, "{most} rows reached the engine");
     applied(&store).await;
     assert_eq!((engine.count(1), engine.count(2)), (0, LARGE_WRITES + 1));
+    // Nor does it come back with the log.
+    let (store, found) = reopened(store, &disk).await;
+    assert_eq!(found, [(2, LARGE_WRITES + 1)].into());
     // The range is like any other again.
     store.commit(load(1, 3)).await.unwrap();
     applied(&store).await;
-    assert_eq!(engine.count(1), LARGE_WRITES + 1);
+    assert_eq!(rows_now(&*store).await.len(), 2 * (LARGE_WRITES + 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

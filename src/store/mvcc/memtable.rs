@@ -18,8 +18,8 @@ use smallvec::SmallVec;
 use super::commit::Commit;
 use super::limits::DELETED_IN_THE_WAY;
 use super::undo::is_empty_interval;
-use crate::store::Write;
 use crate::store::log::Timestamp;
+use crate::store::{KeyRange, Write};
 
 /// One lock's hold of `collect` looks at this many keys at most.
 const COLLECT_KEYS_MAX: usize = 4096;
@@ -203,6 +203,41 @@ impl Memtable {
             self.is_in_the_way.store(true, atomic::Ordering::Relaxed);
         }
         collected
+    }
+
+    /// A deletion of each key of the range that has a value here, in the order of keys.
+    pub(super) fn deletions(&self, range: &KeyRange) -> Vec<Write> {
+        let mut deletions = Vec::new();
+        let end = range.end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut behind: Option<Vec<u8>> = None;
+        loop {
+            let start = match &behind {
+                Some(key) => Bound::Excluded(key.as_slice()),
+                None => Bound::Included(range.start.as_slice()),
+            };
+            if self.is_empty() || is_empty_interval(start, end) {
+                return deletions;
+            }
+            let state = self.read();
+            let entries = state.entries((start, end), false, Timestamp::MAX);
+            let mut last = None;
+            for (walked, entry) in (1..).zip(entries) {
+                let newest = newest_of(entry.versions, entry.large, Timestamp::MAX);
+                if newest.is_some_and(|(_, write)| write.value().is_some()) {
+                    let key = entry.key.to_vec();
+                    deletions.push(Write::Delete { key });
+                }
+                if walked == COLLECT_KEYS_MAX {
+                    last = Some(entry.key.to_vec());
+                    break;
+                }
+            }
+            drop(state);
+            match last {
+                Some(_) => behind = last,
+                None => return deletions,
+            }
+        }
     }
 
     /// Whether readers have had to pass many deleted keys since it was asked last: in the engine these are gone.
@@ -470,6 +505,22 @@ mod tests {
         // Those that are deleted are no rows.
         let all = memtable.collect(between, true, 3, (1, 100), 1000);
         assert_eq!((all.rows.len(), all.stopped_at), (2, None));
+        let range = |start: &str, end: Option<&str>| KeyRange {
+            start: start.as_bytes().to_vec(),
+            end: end.map(|end| end.as_bytes().to_vec()),
+        };
+        let deletions = |start, end| {
+            let writes = memtable.deletions(&range(start, end)).into_iter();
+            writes
+                .map(|write| String::from_utf8_lossy(write.key()).into_owned())
+                .collect::<String>()
+        };
+        let all = (
+            deletions("", None),
+            deletions("a", Some("d")),
+            deletions("b", Some("b")),
+        );
+        assert_eq!(all, ("ad".to_string(), "a".to_string(), String::new()));
         let some = memtable.collect(between, true, 2, (1, 100), 1000);
         assert_eq!((some.rows.len(), some.stopped_at), (2, Some(b"b".to_vec())));
 

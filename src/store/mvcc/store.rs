@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::abandoned::Abandoning;
 use super::applier::Applier;
 use super::checkpoint::{Checkpointer, Waker};
-use super::commit::Size;
+use super::commit::{Size, bytes_in_memory};
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
 use super::group::view_of;
@@ -253,29 +253,50 @@ impl MvccStore {
         }
     }
 
-    /// Gives the disk what it can have at once of a range that nobody uses, and has the applier pass over what it has not brought
-    /// to the engine yet, unless an old snapshot may still see it. For as long as what it answers is kept.
+    /// Gives the disk what it can have at once of a range that nobody uses, unless an old snapshot may still see it; and keeps from the
+    /// engine what it does not have yet, for as long as what it answers is kept.
     async fn abandon(&self, range: &KeyRange) -> Result<Option<Abandoning<'_>>> {
         let useless_since = self.shared.undo.visible();
-        // Whatever made the range useless is durable when its keys go.
+        // Whatever made the range useless is durable when its files go.
         self.commit_and_wait(Batch::default()).await?;
         if self.shared.undo.has_snapshot_before(useless_since) {
             return Ok(None);
         }
-        let abandoning = self.shared.abandoned.begin(range.clone(), useless_since);
-        while self.shared.applied.load(Ordering::Acquire) < useless_since {
+        let (shared, files) = (Arc::clone(&self.shared), range.clone());
+        run_blocking(move || {
+            let dropped = shared.engine.drop_files(&files.start, files.end.as_deref());
+            dropped.map_err(|error| shared.fail(error))
+        })
+        .await?;
+        self.pass_over(range).await
+    }
+
+    /// Has the applier pass over what the memtable has of a range that nobody uses. A commit in the log deletes it first: engine and log
+    /// agree at any time, and after a crash it does not come back.
+    async fn pass_over(&self, range: &KeyRange) -> Result<Option<Abandoning<'_>>> {
+        let (shared, keys) = (Arc::clone(&self.shared), range.clone());
+        let deletions = run_blocking(move || Ok(shared.memtable.deletions(&keys))).await?;
+        let bytes_max = self.shared.options.large_commits_bytes_max;
+        let bytes = bytes_in_memory(&deletions);
+        if deletions.is_empty() || !self.shared.memtable.has_room_for_large(bytes, bytes_max) {
+            return Ok(None);
+        }
+        self.commit_and_wait(Batch {
+            known: (0..deletions.len()).map(|at| (at, true)).collect(),
+            writes: deletions,
+            reclaims: true,
+            ..Batch::default()
+        })
+        .await?;
+        let deleted = self.shared.undo.visible();
+        let abandoning = self.shared.abandoned.begin(range.clone(), deleted);
+        while self.shared.applied.load(Ordering::Acquire) < deleted {
             self.shared.check_open()?;
             if let Some(failure) = self.shared.failure() {
                 return Err(failure);
             }
             tokio::time::sleep(WAIT_OF_DELETED_PAGE).await;
         }
-        let (shared, range) = (Arc::clone(&self.shared), range.clone());
-        run_blocking(move || {
-            let dropped = shared.engine.drop_files(&range.start, range.end.as_deref());
-            dropped.map_err(|error| shared.fail(error))
-        })
-        .await?;
         Ok(Some(abandoning))
     }
 
