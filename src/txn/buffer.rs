@@ -5,6 +5,7 @@
 //! and sees the versions up to it. A write replaces those versions of its key that no mark sees: without savepoints and
 //! scans a key has one.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -75,6 +76,16 @@ pub(super) struct Finished {
     pub(super) writes: Vec<Write>,
     /// For each of them whether its key is new.
     pub(super) are_new: Vec<bool>,
+}
+
+impl OwnKey {
+    /// How many of its versions a new one leaves, of which that mark is the newest, and the bytes of the others.
+    fn replaced(&self, key: &[u8], newest_mark: Option<usize>) -> (usize, usize) {
+        let is_seen = |version: &Version| newest_mark.is_some_and(|mark| version.at <= mark);
+        let kept = self.versions.iter().rposition(is_seen).map_or(0, |at| at + 1);
+        let freed = self.versions[kept..].iter().map(|version| version.bytes(key));
+        (kept, freed.sum())
+    }
 }
 
 impl Buffer {
@@ -166,21 +177,15 @@ impl Buffer {
             at: self.now + 1,
             value,
         };
-        let own = self.keys.get_mut(key.as_slice());
+        let key = Bytes::from(key.into_boxed_slice());
+        let version_bytes = version.bytes(&key);
+        let entry = self.keys.entry(key);
         // Versions that no mark sees are replaced, the others stay below the new one.
-        let kept = own.as_ref().map_or(0, |own| {
-            own.versions
-                .iter()
-                .rposition(|version| newest_mark.is_some_and(|mark| version.at <= mark))
-                .map_or(0, |at| at + 1)
-        });
-        let freed: usize = own.as_ref().map_or(0, |own| {
-            own.versions[kept..]
-                .iter()
-                .map(|version| version.bytes(&key))
-                .sum()
-        });
-        let bytes = self.bytes - freed + version.bytes(&key);
+        let (kept, freed) = match &entry {
+            Entry::Occupied(own) => own.get().replaced(own.key(), newest_mark),
+            Entry::Vacant(_) => (0, 0),
+        };
+        let bytes = self.bytes - freed + version_bytes;
         if bytes > self.bytes_max {
             return Err(too_large(self.bytes_max));
         }
@@ -188,29 +193,24 @@ impl Buffer {
         self.bytes = bytes;
         self.now += 1;
         if let Some(mode) = lock {
-            self.unsettled.push((self.now, Arc::from(key.as_slice()), mode));
+            self.unsettled.push((self.now, Arc::from(&**entry.key()), mode));
         }
-        let journaled = match own {
-            Some(own) => {
-                let is_replaced = kept < own.versions.len();
-                own.versions.truncate(kept);
-                own.versions.push(version);
-                if is_replaced || self.savepoints.is_empty() {
-                    return Ok(());
-                }
-                let known = self.keys.get_key_value(key.as_slice());
-                known.map_or_else(|| key.into(), |(key, _)| key.clone())
+        let journaled = match entry {
+            Entry::Occupied(mut own) => {
+                let versions = &mut own.get_mut().versions;
+                let is_replaced = kept < versions.len();
+                versions.truncate(kept);
+                versions.push(version);
+                (!is_replaced && !self.savepoints.is_empty()).then(|| own.key().clone())
             }
-            None => {
-                let key = Bytes::from(key.into_boxed_slice());
-                let journaled = (!self.savepoints.is_empty()).then(|| key.clone());
+            Entry::Vacant(place) => {
+                let journaled = (!self.savepoints.is_empty()).then(|| place.key().clone());
                 let versions = smallvec![version];
-                self.keys.insert(key, OwnKey { versions, is_new });
-                let Some(journaled) = journaled else { return Ok(()) };
+                place.insert(OwnKey { versions, is_new });
                 journaled
             }
         };
-        self.journal.push((self.now, journaled));
+        self.journal.extend(journaled.map(|key| (self.now, key)));
         Ok(())
     }
 
