@@ -17,8 +17,9 @@
 use std::sync::Arc;
 
 use super::binder::{Binder, Bound, Place};
-use super::scope::{ColumnName, Scope, is_version_time, nearest};
+use super::scope::{ColumnName, Scope, is_version_time};
 use crate::catalog::TableDef;
+use crate::error::nearest_name;
 use crate::system::{Notice, UnwrittenColumns};
 use crate::types::Value;
 use crate::{Error, Result};
@@ -80,7 +81,10 @@ impl Binder<'_> {
         match bound.is_unwritten() && !may_be_read {
             true => Err(Error::UndefinedColumn {
                 name: format!("\"{name}\""),
-                hint: scope.hint_for(name, false),
+                hint: scope.hint_for(name, false).or_else(|| Some(format!(
+                    "What \"{name}\" shows is a column that nobody has written yet: a write that names it adds it. \
+                     SET keyspan.unwritten_columns = null reads it as NULL until then."
+                ))),
             }),
             false => Ok(()),
         }
@@ -100,7 +104,7 @@ impl Binder<'_> {
             return;
         }
         let columns = table.visible_columns().map(|column| column.name.as_str());
-        let near = nearest(name, columns);
+        let near = nearest_name(name, columns);
         self.ctx.notice(Notice {
             hint: near.map(|near| {
                 format!(

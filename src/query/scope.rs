@@ -10,7 +10,7 @@ use super::clause::Clause;
 use super::indexed_column::IndexedColumn;
 use super::row_origin::RowOrigin;
 use crate::catalog::TableDef;
-use crate::error::{StatementFault, levenshtein};
+use crate::error::{StatementFault, levenshtein, nearest_name};
 use crate::parse::VERSION_TIME_END;
 use crate::tree::{Column, Expr, Transformed, TreeNode, TreeNodeRecursion};
 use crate::types::{RecordType, SqlType};
@@ -221,7 +221,7 @@ impl Scope {
                 hint: hidden_column_hint(name, std::iter::once(relation))
                     .map(str::to_string)
                     .or_else(|| {
-                        nearest(name, relation.columns.iter().map(|column| column.name.as_str())).map(
+                        nearest_name(name, relation.columns.iter().map(|column| column.name.as_str())).map(
                             |near| {
                                 format!(
                                     "Perhaps you meant to reference the column \"{}.{near}\".",
@@ -239,21 +239,17 @@ impl Scope {
         if let Some(hint) = hidden_column_hint(name, self.relations.iter()) {
             return Some(hint.to_string());
         }
-        let mut best: Option<(usize, String)> = None;
-        for relation in &self.relations {
-            for column in &relation.columns {
-                let distance = levenshtein(name, &column.name);
-                if distance <= name.chars().count().max(3) / 3 + 1
-                    && best.as_ref().is_none_or(|(smallest, _)| distance < *smallest)
-                {
-                    best = Some((distance, format!("{}.{}", relation.name, column.name)));
-                }
-            }
-        }
-        match best {
-            Some((distance, near)) if !quoted || distance <= 1 => {
-                Some(format!("Perhaps you meant to reference the column \"{near}\"."))
-            }
+        let relations = self.relations.iter();
+        let columns =
+            relations.flat_map(|relation| relation.columns.iter().map(move |column| (relation, column)));
+        let near = nearest_name(name, columns.clone().map(|(_, column)| column.name.as_str()));
+        // Of a string in the wrong quotes no column is meant that is only somewhat like it.
+        let near = near.filter(|near| !quoted || levenshtein(name, near) <= 1);
+        match near.and_then(|near| columns.clone().find(|(_, column)| column.name == near)) {
+            Some((relation, near)) => Some(format!(
+                "Perhaps you meant to reference the column \"{}.{}\".",
+                relation.name, near.name
+            )),
             _ if quoted => Some(format!(
                 "Strings take single quotes: '{name}'. Double quotes name columns and tables."
             )),
@@ -379,13 +375,4 @@ fn outer_reference(bound: &Bound) -> Bound {
         }
         _ => bound.clone(),
     }
-}
-
-/// The name nearest to a misspelt one, when any is near.
-pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
-    candidates
-        .map(|candidate| (levenshtein(name, candidate), candidate))
-        .filter(|(distance, _)| *distance <= name.chars().count().max(3) / 3)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate.to_string())
 }

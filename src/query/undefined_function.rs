@@ -1,8 +1,8 @@
 //! The error of a function that there is not, of that name or for those types.
 
 use super::coercion::type_name;
-use super::scope::nearest;
 use crate::Error;
+use crate::error::nearest_name;
 use crate::functions;
 use crate::types::SqlType;
 
@@ -10,7 +10,9 @@ use crate::types::SqlType;
 pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> Error {
     let types: Vec<String> = types.iter().map(type_name).collect();
     let near = if unknown_name {
-        nearest(name, functions::function_names())
+        // Operators are functions, too.
+        let is_name = |other: &&str| other.starts_with(char::is_alphabetic);
+        nearest_name(name, functions::function_names().filter(is_name))
     } else {
         None
     };
