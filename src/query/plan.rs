@@ -43,7 +43,7 @@ pub(crate) struct QueryPlan {
     /// The plans that it keeps, if it may: else each run has a custom plan.
     generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
-    prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
+    prior: Arc<[Prior]>,
     /// The chain that it is once they are, their answers left open; `None`: it is none.
     open: OnceLock<Option<ShortPlan>>,
     /// Moments of the past that are asked before, too.
@@ -53,6 +53,9 @@ pub(crate) struct QueryPlan {
     /// A function of a user's is run in it, which may write.
     calls_routines: bool,
 }
+
+/// A subquery to be answered before the rest is planned, and its plan.
+type Prior = (PriorSubquery, Arc<QueryPlan>);
 
 /// A plan with the answers of subqueries in it.
 #[derive(Debug)]
@@ -116,7 +119,7 @@ impl QueryPlan {
             point,
             experience: Experience::default(),
             generic: may_keep.then(Arc::default),
-            prior: Vec::new(),
+            prior: Arc::default(),
             open: OnceLock::new(),
             moments,
         }
@@ -135,13 +138,13 @@ impl QueryPlan {
     }
 
     /// What its prior subqueries give; `None`: more than one may. Errors: those of running them.
-    async fn answers(&self, ctx: &StatementContext) -> Result<Vec<Option<Answer>>> {
+    async fn answers(&self, ctx: &StatementContext) -> Result<Arc<[Option<Answer>]>> {
         let mut answers = Vec::with_capacity(self.prior.len());
-        for (subquery, plan) in &self.prior {
+        for (subquery, plan) in &*self.prior {
             let rows = plan.batches(ctx).await?;
             answers.push(subquery.answer(rows, ctx.settings.multi_get_keys_max).await?);
         }
-        Ok(answers)
+        Ok(answers.into())
     }
 
     /// The plan with these answers in it. Errors: those of asking what moments it names.
@@ -154,19 +157,10 @@ impl QueryPlan {
             .filter(|(_, answer)| answer.is_some());
         let subqueries = answered.map(|((_, plan), _)| Arc::clone(plan)).collect();
         let plan = QueryPlan::without_prior(PlannedQuery {
-            plan: with_moments(self.plan_with(answers)?, &told)?,
+            plan: with_moments(plan_with(&self.query, &self.prior, answers)?, &told)?,
             ..self.query.as_ref().clone()
         });
         Ok(Answered { plan, subqueries })
-    }
-
-    /// What it is bound to, with these answers in it.
-    fn plan_with(&self, answers: &[Option<Answer>]) -> Result<Plan> {
-        let known = self.prior.iter().zip(answers);
-        let placed: Vec<(&PriorSubquery, Expr)> = known
-            .filter_map(|((subquery, _), answer)| Some((subquery, subquery.answered(answer.as_ref()?))))
-            .collect();
-        with_answers(&self.query.plan, &placed)
     }
 
     /// The chain that it is with answers, which stand in it as placeholders of these names.
@@ -186,20 +180,29 @@ impl QueryPlan {
     }
 
     /// Its rows as those of that chain; `None`: with these answers it is not short. Errors: as [`ShortPlan::run`].
-    fn run_open(&self, ctx: &StatementContext, answers: &[Option<Answer>]) -> Result<Option<RowsStream>> {
+    fn run_open(
+        &self,
+        ctx: &StatementContext,
+        answers: &Arc<[Option<Answer>]>,
+    ) -> Result<Option<RowsStream>> {
         let Some(short) = self.open_chain(ctx) else {
             return Ok(None);
         };
         let mut constants = Vec::new();
-        for (at, ((subquery, _), answer)) in self.prior.iter().zip(answers).enumerate() {
+        for (at, ((subquery, _), answer)) in self.prior.iter().zip(&**answers).enumerate() {
             let Some(answer) = answer else { return Ok(None) };
             constants.push((Arc::from(answer_name(at)), subquery.constant(answer)));
         }
         let constants = Constants::new(ctx, &self.query.parameters)?.with_outer(constants.into_iter());
-        self.run_short(short, ctx, (&constants, None), || {
+        let (query, prior, answers) = (
+            Arc::clone(&self.query),
+            Arc::clone(&self.prior),
+            Arc::clone(answers),
+        );
+        self.run_short(short, ctx, (&constants, None), move || {
             Ok(Arc::new(PlannedQuery {
-                plan: self.plan_with(answers)?,
-                ..self.query.as_ref().clone()
+                plan: plan_with(&query, &prior, &answers)?,
+                ..query.as_ref().clone()
             }))
         })
     }
@@ -396,14 +399,14 @@ impl QueryPlan {
         short: &ShortPlan,
         ctx: &StatementContext,
         (constants, observation): (&Constants, Option<&Observation>),
-        query: impl FnOnce() -> Result<Arc<PlannedQuery>>,
+        query: impl FnOnce() -> Result<Arc<PlannedQuery>> + Send + 'static,
     ) -> Result<Option<RowsStream>> {
         let general = observation.map(|observation| Arc::clone(&observation.general));
         let long = || {
-            let (mut ctx, query) = (ctx.clone(), query());
+            let mut ctx = ctx.clone();
             // What was looked up by keys is allowed, however much it turned out to be.
             ctx.hints.allow_filtering |= short.looks_up();
-            async move { run_query(&ctx, &*query?, general).await }.boxed()
+            async move { Box::pin(run_query(&ctx, &*query()?, general)).await }.boxed()
         };
         let figures = observation.map(|observation| &observation.steps);
         let rows = short.run(ctx, constants, figures, long)?;
@@ -417,7 +420,8 @@ impl QueryPlan {
         let short = self.short.as_ref();
         if let Some(short) = short.filter(|short| observation.is_none() || short.is_told()) {
             let constants = Constants::new(ctx, &self.query.parameters)?;
-            let query = || Ok(Arc::clone(&self.query));
+            let query = Arc::clone(&self.query);
+            let query = move || Ok(query);
             if let Some(rows) = self.run_short(short, ctx, (&constants, observation), query)? {
                 return Ok(rows);
             }
@@ -435,6 +439,15 @@ impl QueryPlan {
         }
         Ok(batches.map_ok(Rows::Columns).boxed())
     }
+}
+
+/// What a query is bound to, with these answers of its prior subqueries in it.
+fn plan_with(query: &PlannedQuery, prior: &[Prior], answers: &[Option<Answer>]) -> Result<Plan> {
+    let known = prior.iter().zip(answers);
+    let placed: Vec<(&PriorSubquery, Expr)> = known
+        .filter_map(|((subquery, _), answer)| Some((subquery, subquery.answered(answer.as_ref()?))))
+        .collect();
+    with_answers(&query.plan, &placed)
 }
 
 /// The name of the placeholder for the answer of a prior subquery.
