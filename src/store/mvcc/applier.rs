@@ -8,7 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::commit::Commit;
-use super::limits::{APPLY_LINGER, APPLY_LOOK, GATHERED_WRITES_MAX, PIECE_BYTES_MAX, PIECE_WRITES_MAX};
+use super::limits::{
+    APPLY_LINGER, APPLY_LOOK, GATHERED_WRITES_MAX, LARGE_LINGER, LARGE_WAITING_PART, PIECE_BYTES_MAX,
+    PIECE_WRITES_MAX,
+};
 use super::state::{Shared, start_thread};
 use super::stored::{put_clock, put_write, split_stored};
 use super::undo::Replaced;
@@ -25,25 +28,38 @@ pub(super) struct Applier {
 }
 
 /// Commits on their way to the engine. The thread is woken for the first and when there are enough, not for each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
+    /// Bytes of large commits that may wait for a better time.
+    large_bytes_max: usize,
 }
 
 #[derive(Debug, Default)]
 struct QueueState {
-    commits: VecDeque<Arc<Commit>>,
-    /// Their writes and bytes.
+    /// With the time that they came.
+    commits: VecDeque<(Instant, Arc<Commit>)>,
+    small: Amount,
+    large: Amount,
+    is_ended: bool,
+}
+
+/// How much commits write.
+#[derive(Debug, Default)]
+struct Amount {
     writes: usize,
     bytes: usize,
-    is_ended: bool,
 }
 
 impl Applier {
     /// Starts the thread. Error: `Io`.
     pub(super) fn start(shared: Arc<Shared>) -> Result<Applier> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(Queue {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            large_bytes_max: shared.options.large_commits_bytes_max / LARGE_WAITING_PART,
+        });
         let commits = Arc::clone(&queue);
         let thread = start_thread("keyspan-apply", move || run(&shared, &commits))?;
         Ok(Applier {
@@ -55,14 +71,15 @@ impl Applier {
     /// Hands over durable commits, oldest first. After a failure nobody takes them any more; they stay in the memtable, and in
     /// the log.
     pub(super) fn send(&self, commits: impl Iterator<Item = Arc<Commit>>) {
-        let mut state = self.queue.lock();
-        let (was_empty, was_enough) = (state.commits.is_empty(), state.is_enough());
+        let (mut state, now) = (self.queue.lock(), Instant::now());
+        let (was_empty, was_enough) = (state.commits.is_empty(), self.queue.is_enough(&state));
         for commit in commits {
-            state.writes += commit.writes.len();
-            state.bytes += commit.bytes;
-            state.commits.push_back(commit);
+            let amount = state.amount_of(&commit);
+            amount.writes += commit.writes.len();
+            amount.bytes += commit.bytes;
+            state.commits.push_back((now, commit));
         }
-        let wakes = was_empty && !state.commits.is_empty() || !was_enough && state.is_enough();
+        let wakes = was_empty && !state.commits.is_empty() || !was_enough && self.queue.is_enough(&state);
         drop(state);
         if wakes {
             self.queue.changed.notify_one();
@@ -92,29 +109,56 @@ impl Queue {
             .changed
             .wait_while(state, |state| state.commits.is_empty() && !state.is_ended)
             .unwrap_or_else(PoisonError::into_inner);
-        let (mut state, lingers_until) = (state, Instant::now() + APPLY_LINGER);
-        while !state.is_enough() && !state.is_ended && Instant::now() < lingers_until && !are_in_the_way() {
+        let lingers_until = state.lingers_until();
+        let mut state = state;
+        let waits = |state: &QueueState| !self.is_enough(state) && !state.is_ended;
+        while waits(&state) && lingers_until.is_some_and(|until| Instant::now() < until) && !are_in_the_way()
+        {
             (state, _) = self
                 .changed
-                .wait_timeout_while(state, APPLY_LOOK, |state| !state.is_enough() && !state.is_ended)
+                .wait_timeout_while(state, APPLY_LOOK, |state| waits(state))
                 .unwrap_or_else(PoisonError::into_inner);
         }
         let mut together: Vec<Arc<Commit>> = Vec::new();
-        while let Some(commit) = state.commits.front().map(Arc::clone)
+        while let Some(commit) = state.commits.front().map(|(_, commit)| Arc::clone(commit))
             && (together.is_empty() || !commit.is_large && !is_full(&together))
         {
             state.commits.pop_front();
-            state.writes -= commit.writes.len();
-            state.bytes -= commit.bytes;
+            let amount = state.amount_of(&commit);
+            amount.writes -= commit.writes.len();
+            amount.bytes -= commit.bytes;
             together.push(commit);
         }
         together
     }
+
+    fn is_enough(&self, state: &QueueState) -> bool {
+        let small = &state.small;
+        small.writes >= GATHERED_WRITES_MAX
+            || small.bytes >= PIECE_BYTES_MAX
+            || state.large.bytes > self.large_bytes_max
+    }
 }
 
 impl QueueState {
-    fn is_enough(&self) -> bool {
-        self.writes >= GATHERED_WRITES_MAX || self.bytes >= PIECE_BYTES_MAX
+    fn amount_of(&mut self, commit: &Commit) -> &mut Amount {
+        match commit.is_large {
+            true => &mut self.large,
+            false => &mut self.small,
+        }
+    }
+
+    /// How long the oldest may wait for others.
+    fn lingers_until(&self) -> Option<Instant> {
+        let (came, oldest) = self.commits.front()?;
+        Some(
+            *came
+                + if oldest.is_large {
+                    LARGE_LINGER
+                } else {
+                    APPLY_LINGER
+                },
+        )
     }
 }
 

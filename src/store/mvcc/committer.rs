@@ -345,7 +345,10 @@ impl Committer {
         };
         match step {
             Ok(Step::Again) => self.large = Some(large),
-            Ok(Step::ReadyToClose) if !large.has_room() => self.large = Some(large),
+            Ok(Step::ReadyToClose) if !large.has_room() => {
+                self.shared.memtable.is_waited_for();
+                self.large = Some(large);
+            }
             Ok(Step::ReadyToClose) => {
                 let closed = self.close_large(&mut large);
                 self.end_large(large, closed);

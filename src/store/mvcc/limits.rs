@@ -28,6 +28,10 @@ pub(super) const GATHERED_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 }
 pub(super) const PIECE_BYTES_MAX: usize = 2 << 20;
 /// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
 pub(super) const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
+/// The same for a large commit, while others have room beside it: what a load does next may drop it, or want the processor.
+pub(super) const LARGE_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 2000 });
+/// There is room while large commits that wait take less than this part of what they may.
+pub(super) const LARGE_WAITING_PART: usize = 2;
 
 /// The applier looks so often whether readers wait for it meanwhile …
 pub(super) const APPLY_LOOK: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });

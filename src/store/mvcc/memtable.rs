@@ -31,7 +31,7 @@ const KEY_INLINE_BYTES: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Memtable {
     state: RwLock<State>,
-    /// A reader passed many keys that are deleted.
+    /// A reader passed many keys that are deleted, or somebody waits for the engine.
     is_in_the_way: AtomicBool,
     /// Commits held: lets readers skip the lock in the common case of none. Raised before a commit is visible.
     commits: AtomicUsize,
@@ -240,7 +240,12 @@ impl Memtable {
         }
     }
 
-    /// Whether readers have had to pass many deleted keys since it was asked last: in the engine these are gone.
+    /// Somebody waits until the engine has what is here.
+    pub(super) fn is_waited_for(&self) {
+        self.is_in_the_way.store(true, atomic::Ordering::Relaxed);
+    }
+
+    /// Whether readers have had to pass many deleted keys since it was asked last, which in the engine are gone, or somebody waits.
     pub(super) fn take_in_the_way(&self) -> bool {
         self.is_in_the_way.swap(false, atomic::Ordering::Relaxed)
     }
