@@ -33,6 +33,7 @@ pub(super) struct Automata {
     /// Finds where they end.
     whole: Part,
     prefers: Length,
+    groups: usize,
     hir: Hir,
     nodes: OnceCell<Node>,
 }
@@ -53,7 +54,10 @@ impl RegularExpression {
             .build()
             .parse(&pattern.text)
             .map_err(|_| invalid(TOO_COMPLEX))?;
-        Ok(RegularExpression::Automata(Box::new(Automata::new(hir)?)))
+        Ok(RegularExpression::Automata(Box::new(Automata::new(
+            hir,
+            pattern.groups,
+        )?)))
     }
 
     /// What it takes at least. In bytes.
@@ -75,7 +79,7 @@ impl RegularExpression {
     /// How many groups it has.
     pub(super) fn group_count(&self) -> usize {
         match self {
-            RegularExpression::Automata(automata) => automata.group_count(),
+            RegularExpression::Automata(automata) => automata.groups,
             RegularExpression::Backtracking(regex) => regex.group_count(),
         }
     }
@@ -124,20 +128,17 @@ impl RegularExpression {
 }
 
 impl Automata {
-    fn new(hir: Hir) -> Result<Automata> {
+    fn new(hir: Hir, groups: usize) -> Result<Automata> {
         let config = meta::Config::new().nfa_size_limit(Some(REGEX_BYTES_MAX));
         let first = meta::Regex::builder().configure(config).build_from_hir(&hir);
         Ok(Automata {
             first: first.map_err(|_| invalid(TOO_COMPLEX))?,
             whole: Part::new(hir.clone()),
             prefers: preferred_length(&hir).unwrap_or(Length::Longest),
+            groups,
             hir,
             nodes: OnceCell::new(),
         })
-    }
-
-    fn group_count(&self) -> usize {
-        self.hir.properties().explicit_captures_len()
     }
 
     fn find_at(&self, text: &str, from: usize) -> Result<Option<Span>> {
@@ -152,7 +153,7 @@ impl Automata {
         let Some(span) = self.find_at(text, from)? else {
             return Ok(None);
         };
-        let mut groups = vec![None; self.group_count() + 1];
+        let mut groups = vec![None; self.groups + 1];
         groups[0] = Some(span);
         let nodes = self.nodes.get_or_init(|| Node::new(&self.hir));
         Search::new(text).find(nodes, span, &mut groups)?;

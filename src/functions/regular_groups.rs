@@ -108,7 +108,7 @@ pub(super) struct Step {
     rest: Part,
 }
 
-/// A part that comes several times.
+/// A part that comes several times, or not at all.
 #[derive(Debug)]
 pub(super) struct Iteration {
     part: Part,
@@ -116,7 +116,6 @@ pub(super) struct Iteration {
     prefers: Length,
     /// The numbers of the groups in it.
     groups: std::ops::Range<usize>,
-    min: u32,
     max: Option<u32>,
     /// By the number of iterations before: how often it still comes behind the next.
     rests: Vec<Part>,
@@ -137,6 +136,7 @@ impl Node {
                 let branch = |hir: &Hir| (Part::new(hir.clone()), Node::new(hir));
                 Node::Alternation(branches.iter().map(branch).collect())
             }
+            HirKind::Repetition(repetition) if repetition.min > 0 => Node::Sequence(last_apart(repetition)),
             HirKind::Repetition(repetition) => Node::Iteration(Box::new(iteration(repetition))),
             HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => Node::Plain,
         }
@@ -177,11 +177,37 @@ fn sequence(items: &[Hir]) -> Vec<Step> {
     parts.into_iter().enumerate().map(step).collect()
 }
 
+/// `x+` as `x*x`: of what comes once at least PostgreSQL takes all but the last, as much as it can, and the groups are those of the
+/// last.
+fn last_apart(repetition: &Repetition) -> Vec<Step> {
+    let before = Hir::repetition(Repetition {
+        min: repetition.min - 1,
+        max: repetition.max.map(|max| max.saturating_sub(1)),
+        greedy: repetition.greedy,
+        sub: Box::new(without_groups(&repetition.sub)),
+    });
+    sequence(&[before, (*repetition.sub).clone()])
+}
+
+/// The same pattern, its groups no groups.
+fn without_groups(hir: &Hir) -> Hir {
+    match hir.kind() {
+        HirKind::Capture(capture) => without_groups(&capture.sub),
+        HirKind::Repetition(repetition) => Hir::repetition(Repetition {
+            sub: Box::new(without_groups(&repetition.sub)),
+            ..repetition.clone()
+        }),
+        HirKind::Concat(items) => Hir::concat(items.iter().map(without_groups).collect()),
+        HirKind::Alternation(items) => Hir::alternation(items.iter().map(without_groups).collect()),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => hir.clone(),
+    }
+}
+
 fn iteration(repetition: &Repetition) -> Iteration {
-    let (min, max) = (repetition.min, repetition.max);
+    let max = repetition.max;
     let rest = |done: u32| {
         Part::new(Hir::repetition(Repetition {
-            min: min.saturating_sub(done),
+            min: 0,
             max: max.map(|max| max.saturating_sub(done)),
             greedy: true,
             sub: repetition.sub.clone(),
@@ -195,10 +221,9 @@ fn iteration(repetition: &Repetition) -> Iteration {
         node: Node::new(&repetition.sub),
         prefers: preferred_length(&repetition.sub).unwrap_or(Length::Longest),
         groups: first..groups.last().map_or(first, |last| last + 1),
-        min,
         max,
         // From the last on all rests are alike, unless the number is bounded.
-        rests: (1..=max.unwrap_or(min).clamp(1, COUNTED_MAX)).map(rest).collect(),
+        rests: (1..=max.unwrap_or(1).clamp(1, COUNTED_MAX)).map(rest).collect(),
     }
 }
 
@@ -265,7 +290,7 @@ impl<'t> Search<'t> {
     /// Each iteration in turn; the last one's groups count.
     fn iterate(&self, iteration: &Iteration, span: Span, groups: &mut [Option<Span>]) -> Result<()> {
         let (mut from, end) = span;
-        if from == end && iteration.min == 0 {
+        if from == end && !self.is_exact(&iteration.part, span)? {
             return Ok(());
         }
         let mut done = 0_usize;

@@ -20,6 +20,8 @@ pub(super) struct RustPattern {
     pub(super) options: RegularOptions,
     /// Whether it has back references or look-around.
     pub(super) backtracks: bool,
+    /// How many groups it has, also those that match nothing (`(a){0}`).
+    pub(super) groups: usize,
 }
 
 /// Reads a pattern. Errors: 2201B, 0A000 for basic regular expressions.
@@ -45,12 +47,14 @@ pub(super) fn rust_pattern(pattern: &str, mut options: RegularOptions) -> Result
             text: regex_syntax::escape(rest),
             options,
             backtracks: false,
+            groups: 0,
         });
     }
     let mut reader = Reader::new(rest, options);
     reader.read()?;
     Ok(RustPattern {
         backtracks: reader.backtracks,
+        groups: reader.closed.len(),
         text: reader.written(),
         options,
     })
