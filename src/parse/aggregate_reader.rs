@@ -74,7 +74,7 @@ impl TokenReader<'_> {
     }
 
     fn aggregate_option(&mut self, new: &mut NewAggregate) -> Result<()> {
-        let name = self.name()?.to_lowercase();
+        let name = self.label()?.to_lowercase();
         if !self.token(&Token::Eq) {
             return match name.as_str() {
                 "finalfunc_extra" => {

@@ -187,7 +187,7 @@ impl TokenReader<'_> {
         if self.word("COMPACT") {
             // Behind it LindormTable names a data centre.
             if matches!(self.peek(), Some(Token::Word(_))) {
-                self.name()?;
+                self.label()?;
             }
             return Ok(AlterAction::Compact);
         }

@@ -102,7 +102,7 @@ impl TokenReader<'_> {
         if let Some(execute) = made_of_execute(&self.tokens) {
             return self.make_of_execute(execute);
         }
-        let word = self.name()?.to_ascii_uppercase();
+        let word = self.label()?.to_ascii_uppercase();
         match word.as_str() {
             "BEGIN" | "START" => self.begin(word == "START"),
             "COMMIT" | "END" => self.commit(),
@@ -145,7 +145,9 @@ impl TokenReader<'_> {
                 if self.tokens.len() > 2 && !self.word("SCHEMA") {
                     self.word("DATABASE");
                 }
-                Ok(Command::Use { schema: self.name()? })
+                Ok(Command::Use {
+                    schema: self.label()?,
+                })
             }
             "SHOW" => self.show(),
             "PREPARE" => self.prepare(),
@@ -500,15 +502,15 @@ impl TokenReader<'_> {
     }
 
     pub(super) fn setting_name(&mut self) -> Result<String> {
-        let mut name = self.name()?;
+        let mut name = self.label()?;
         while self.token(&Token::Period) {
-            name = format!("{name}.{}", self.name()?);
+            name = format!("{name}.{}", self.label()?);
         }
         Ok(name)
     }
 
     fn discard(&mut self) -> Result<Command> {
-        let what = match self.name()?.to_uppercase().as_str() {
+        let what = match self.label()?.to_uppercase().as_str() {
             "ALL" => Discard::All,
             "PLANS" => Discard::Plans,
             "SEQUENCES" => Discard::Sequences,

@@ -191,7 +191,7 @@ impl TokenReader<'_> {
     fn listed_options(&mut self, options: &mut Vec<CopyOption>) -> Result<()> {
         loop {
             let at = self.at;
-            let name = self.name()?;
+            let name = self.label()?;
             let value = self.option_value()?;
             self.option(options, at, &name, value);
             if !self.token(&Token::Comma) {
@@ -238,7 +238,7 @@ impl TokenReader<'_> {
                 self.at += 1;
                 Ok(string)
             }
-            None => self.name(),
+            None => self.label(),
         }
     }
 

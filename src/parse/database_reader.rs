@@ -115,7 +115,7 @@ impl TokenReader<'_> {
         let mut options: Vec<DatabaseOption> = Vec::new();
         while self.peek().is_some() {
             let begun = self.at;
-            let mut name = self.name()?.to_lowercase();
+            let mut name = self.label()?.to_lowercase();
             if name == "connection" {
                 self.expect("LIMIT")?;
                 name.push_str("_limit");
@@ -147,7 +147,7 @@ impl TokenReader<'_> {
             return Ok(Some(text));
         }
         match self.peek() {
-            Some(Token::Word(_)) => self.name().map(Some),
+            Some(Token::Word(_)) => self.label().map(Some),
             _ => self.signed_number().map(Some),
         }
     }

@@ -344,10 +344,10 @@ impl TokenReader<'_> {
                 self.signed()?;
                 "SET STATISTICS"
             } else if self.word("STORAGE") {
-                self.name()?;
+                self.label()?;
                 "SET STORAGE"
             } else if self.word("COMPRESSION") {
-                self.name()?;
+                self.label()?;
                 "SET COMPRESSION"
             } else {
                 self.parameters().map(|_| "SET (...)")?
@@ -400,7 +400,7 @@ impl TokenReader<'_> {
     /// What stands behind COMMENT, up to the object, of which nothing is asked.
     fn comment_on_system_object(&mut self) -> Result<Definition> {
         self.expect("ON")?;
-        let kind = self.name()?.to_uppercase();
+        let kind = self.label()?.to_uppercase();
         while self.peek().is_some() && !is_word_at(&self.tokens, self.at, "IS") {
             self.at += 1;
         }

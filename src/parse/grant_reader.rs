@@ -110,7 +110,7 @@ impl TokenReader<'_> {
             return Ok((Vec::new(), columns));
         }
         let words = self.listed(|reader| {
-            let word = reader.name()?;
+            let word = reader.label()?;
             if word.eq_ignore_ascii_case("ALTER") {
                 reader.expect("SYSTEM")?;
                 return Ok("SET".to_string());

@@ -78,6 +78,7 @@ mod query_operand;
 pub(crate) mod quoting;
 mod record_columns;
 mod recursive_view;
+mod reserved_names;
 pub mod role;
 mod role_name;
 mod role_reader;

@@ -128,9 +128,9 @@ impl TokenReader<'_> {
     fn type_name(&mut self) -> Result<PreparedType> {
         let mut words = vec![self.name()?];
         if words[0] == "pg_catalog" && self.token(&Token::Period) {
-            words[0] = self.name()?;
+            words[0] = self.label()?;
         } else if self.token(&Token::Period) {
-            let name = self.name()?;
+            let name = self.label()?;
             words[0] = format!("{}.{name}", words[0]);
         }
         let mut modifiers = Vec::new();

@@ -22,6 +22,27 @@ const RESERVED: &[&str] = &[
     "xmlroot", "xmlserialize", "xmltable",
 ];
 
+/// Words of which PostgreSQL's grammar takes none for a name of any kind, sorted; behind AS and a point they may stand. Source:
+/// `pg_get_keywords()`.
+#[rustfmt::skip]
+const FULLY_RESERVED: &[&str] = &[
+    "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "both", "case", "cast",
+    "check", "collate", "column", "constraint", "create", "current_catalog", "current_date", "current_role",
+    "current_time", "current_timestamp", "current_user", "default", "deferrable", "desc", "distinct", "do",
+    "else", "end", "except", "false", "fetch", "for", "foreign", "from", "grant", "group", "having", "in",
+    "initially", "intersect", "into", "lateral", "leading", "limit", "localtime", "localtimestamp", "not",
+    "null", "offset", "on", "only", "or", "order", "placing", "primary", "references", "returning",
+    "select", "session_user", "some", "symmetric", "table", "then", "to", "trailing", "true", "union",
+    "unique", "user", "using", "variadic", "when", "where", "window", "with",
+];
+
+/// Whether the word, unquoted, is a name of no kind.
+pub(crate) fn is_fully_reserved(word: &str) -> bool {
+    FULLY_RESERVED
+        .binary_search(&word.to_ascii_lowercase().as_str())
+        .is_ok()
+}
+
 /// Whether the word cannot stand as a name unquoted.
 pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED
@@ -66,6 +87,7 @@ mod tests {
     #[test]
     fn names_are_quoted_as_postgresql_does() {
         assert!(RESERVED.is_sorted());
+        assert!(FULLY_RESERVED.is_sorted());
         assert_eq!(quote_ident("orders"), "orders");
         assert_eq!(quote_ident("Orders"), "\"Orders\"");
         assert_eq!(quote_ident("user"), "\"user\"");

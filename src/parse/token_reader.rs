@@ -6,6 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::position::{byte_offset, character_position};
+use super::quoting::is_fully_reserved;
 use super::syntax_error;
 use crate::{Error, Result};
 
@@ -32,8 +33,18 @@ impl<'a> TokenReader<'a> {
         }
     }
 
-    /// An identifier, folded unless it is quoted.
+    /// A name: an identifier that is no reserved word.
     pub(super) fn name(&mut self) -> Result<String> {
+        match self.peek() {
+            Some(Token::Word(word)) if word.quote_style.is_none() && is_fully_reserved(&word.value) => {
+                Err(self.syntax_error())
+            }
+            _ => self.label(),
+        }
+    }
+
+    /// An identifier, folded unless it is quoted: also a reserved word, as behind a point or of an option.
+    pub(super) fn label(&mut self) -> Result<String> {
         let name = match self.peek() {
             Some(Token::Word(word)) if word.quote_style.is_some() => word.value.clone(),
             Some(Token::Word(word)) => word.value.to_ascii_lowercase(),
@@ -62,13 +73,11 @@ impl<'a> TokenReader<'a> {
 
     /// A name with those of what it is in before it.
     pub(super) fn object_name(&mut self) -> Result<ObjectName> {
-        let mut parts = Vec::new();
-        loop {
-            parts.push(Ident::with_quote('"', self.name()?));
-            if !self.token(&Token::Period) {
-                return Ok(ObjectName::from(parts));
-            }
+        let mut parts = vec![Ident::with_quote('"', self.name()?)];
+        while self.token(&Token::Period) {
+            parts.push(Ident::with_quote('"', self.label()?));
         }
+        Ok(ObjectName::from(parts))
     }
 
     /// Takes a word when it is next.

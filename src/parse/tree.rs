@@ -13,7 +13,7 @@ use super::syntax_error::{self, NESTING_MAX};
 use super::system_time::{dialect_of, respell};
 use super::token_reader::keyword_of;
 use super::tree_fields::{self, Unread};
-use super::{long_names, parenthesized};
+use super::{long_names, parenthesized, reserved_names};
 use crate::error::TextPlace;
 use crate::{Error, Result};
 
@@ -56,6 +56,10 @@ fn read_tree(parser: &mut Parser<'_>, text: &str) -> Result<ast::Statement> {
             place,
         }
     })?;
+    if let Some(name) = reserved_names::find(&tree) {
+        let position = character_position(name.span.start, text);
+        return Err(syntax_error::near_text(&name.value, position));
+    }
     match is_incomplete(&tree) && !ends_list(&tree, parser) {
         true => Err(syntax_error::end_of_input(text)),
         false => Ok(tree),

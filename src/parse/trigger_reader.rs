@@ -181,7 +181,7 @@ impl TokenReader<'_> {
                     self.at += 1;
                     text
                 }
-                Some(Token::Word(_)) => self.name()?,
+                Some(Token::Word(_)) => self.label()?,
                 _ => self.signed_number()?,
             };
             arguments.push(argument);

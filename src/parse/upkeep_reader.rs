@@ -89,7 +89,7 @@ impl TokenReader<'_> {
             Some(Token::LParen) => self.options("REINDEX", &REINDEX_OPTIONS)?,
             _ => Vec::new(),
         };
-        let object = self.name()?;
+        let object = self.label()?;
         let concurrently = self.word("CONCURRENTLY") || options.iter().any(|option| option == "concurrently");
         let mut targets = Vec::new();
         let of = match object.as_str() {
@@ -150,7 +150,7 @@ impl TokenReader<'_> {
         if self.word("IN") {
             let mut mode = Vec::new();
             while self.peek().is_some() && !self.word("MODE") {
-                mode.push(self.name()?.to_uppercase());
+                mode.push(self.label()?.to_uppercase());
             }
             let mode = mode.join(" ");
             place = match LOCK_MODES.iter().position(|known| *known == mode) {
@@ -211,7 +211,7 @@ impl TokenReader<'_> {
         let mut options = Vec::new();
         self.token(&Token::LParen);
         loop {
-            let name = self.name()?;
+            let name = self.label()?;
             if !known.contains(&name.as_str()) {
                 return Err(Error::InvalidStatement {
                     state: StatementFault::Syntax,
