@@ -523,7 +523,7 @@ pub enum TextPlace {
         /// Counts from 1, in characters.
         column: u64,
     },
-    /// The first operator of this name behind a place.
+    /// An operator of this name behind a place.
     Operator {
         /// As it is written, in lower case.
         name: String,
@@ -531,6 +531,8 @@ pub enum TextPlace {
         line: u64,
         /// See `line`.
         column: u64,
+        /// So many of the name stand between.
+        passed: usize,
     },
     /// The character PostgreSQL reports, from 1.
     Character(usize),

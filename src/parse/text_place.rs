@@ -20,9 +20,15 @@ pub(crate) fn locate(error: Error, text: &str) -> Error {
     let position = match place {
         TextPlace::Character(position) => position,
         TextPlace::Token { line, column } => character_position(Location { line, column }, text),
-        TextPlace::Operator { name, line, column } => {
+        TextPlace::Operator {
+            name,
+            line,
+            column,
+            passed,
+        } => {
             let after = byte_offset(Location { line, column }, text);
-            let skipped = text[after..].to_ascii_lowercase().find(&name).unwrap_or(0);
+            let rest = text[after..].to_ascii_lowercase();
+            let skipped = rest.match_indices(&name).nth(passed).map_or(0, |(at, _)| at);
             text[..after + skipped].chars().count() + 1
         }
     };
@@ -74,10 +80,15 @@ pub(crate) fn of_expr(expr: &Expr, error: &Error) -> Option<TextPlace> {
     }
     let operator = |name: String, left: &Expr| {
         let end = left.span().end;
+        let passed = match name.as_str() {
+            "::" => casts_within(left),
+            _ => 0,
+        };
         (end.line > 0).then_some(TextPlace::Operator {
             name,
             line: end.line,
             column: end.column,
+            passed,
         })
     };
     match (expr, error) {
@@ -97,6 +108,19 @@ pub(crate) fn of_expr(expr: &Expr, error: &Error) -> Option<TextPlace> {
             Error::CannotCoerce { .. },
         ) => operator("::".to_string(), expr),
         _ => of_span(expr.span()),
+    }
+}
+
+/// How many `::` an expression ends with, behind what its span ends with.
+fn casts_within(expr: &Expr) -> usize {
+    match expr {
+        Expr::Cast {
+            kind: ast::CastKind::DoubleColon,
+            expr,
+            ..
+        } => 1 + casts_within(expr),
+        Expr::Nested(inner) => casts_within(inner),
+        _ => 0,
     }
 }
 

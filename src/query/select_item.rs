@@ -1,6 +1,6 @@
 //! `BoundItem`, an output column of a select list, and `SortKey`, an ORDER BY over such columns.
 
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 use super::binder::fault;
 use super::bound::Bound;
@@ -8,6 +8,7 @@ use super::column_name::column_name;
 use crate::Result;
 use crate::error::StatementFault;
 use crate::parse::names::fold;
+use crate::parse::text_place;
 
 /// An output column of a select list, bound.
 pub(super) struct BoundItem {
@@ -48,19 +49,20 @@ pub(super) fn output_at(expr: &ast::Expr, clause: &str, outputs: usize) -> Resul
     let Some(constant) = constant_of(expr) else {
         return Ok(None);
     };
+    let wrong = |state, message| text_place::at_error(fault(state, message), expr.span());
     let position: i32 = constant.parse().map_err(|_| {
         let message = format!("non-integer constant in {clause}");
-        fault(StatementFault::Syntax, message)
+        wrong(StatementFault::Syntax, message)
     })?;
     let at = usize::try_from(position)
         .ok()
         .and_then(|position| position.checked_sub(1));
     match at.filter(|at| *at < outputs) {
         Some(at) => Ok(Some(at)),
-        None => Err(fault(
-            StatementFault::InvalidColumnReference,
-            format!("{clause} position {position} is not in select list"),
-        )),
+        None => {
+            let message = format!("{clause} position {position} is not in select list");
+            Err(wrong(StatementFault::InvalidColumnReference, message))
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! VALUES lists: rows of constants, or a union of selects where a value needs a plan.
 
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
+use sqlparser::tokenizer::Span;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault};
 use super::bound::declare_alike;
@@ -8,6 +9,7 @@ use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
 use crate::error::StatementFault;
+use crate::parse::text_place;
 use crate::tree::{Column, Expr, FieldMetadata, Plan, TreeNode};
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -30,9 +32,11 @@ impl Binder<'_> {
                 .map(|expr| self.expression(expr, place))
                 .collect::<Result<Vec<_>>>()?;
             if rows.first().is_some_and(|first| first.len() != bound.len()) {
-                return Err(fault(
-                    StatementFault::Syntax,
-                    "VALUES lists must all be the same length",
+                let error = fault(StatementFault::Syntax, "VALUES lists must all be the same length");
+                let first = row.content.first();
+                return Err(text_place::at_error(
+                    error,
+                    first.map_or_else(Span::empty, Spanned::span),
                 ));
             }
             rows.push(bound);

@@ -241,7 +241,9 @@ impl Cell {
             Cell::Constant(Constant { value, ty }) => {
                 let assigned = assign_value(value.clone(), ty, column, settings);
                 let value = assigned.map_err(|error| match value {
-                    Value::Unknown(text) if !is_readable(text, &column.ty, settings) => {
+                    Value::Unknown(text) if is_readable(text, &column.ty, settings) => error,
+                    Value::Unknown(_) => text_place::at_error(error, expr.span()),
+                    _ if matches!(error, Error::DatatypeMismatch { .. }) => {
                         text_place::at_error(error, expr.span())
                     }
                     _ => error,
@@ -249,10 +251,12 @@ impl Cell {
                 let ty = column.ty.clone();
                 return Ok(Cell::Constant(Constant { value, ty }));
             }
-            Cell::Computed(_, ty) | Cell::Queried(_, ty) => check_assignable(ty, column)?,
+            Cell::Computed(_, ty) | Cell::Queried(_, ty) => {
+                text_place::at_span(check_assignable(ty, column), expr.span())?;
+            }
             Cell::Parameter(at) => {
                 if let Some(Some(ty)) = types.get(*at) {
-                    check_assignable(ty, column)?;
+                    text_place::at_span(check_assignable(ty, column), expr.span())?;
                 }
             }
             Cell::Default => {}

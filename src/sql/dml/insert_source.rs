@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, Query, SelectItem, SetExpr};
+use sqlparser::ast::{self, Query, SelectItem, SetExpr, Spanned};
+use sqlparser::tokenizer::Span;
 
 use super::assign::check_assignable;
 use super::cell::decide_parameter;
@@ -14,6 +15,7 @@ use super::user_cast::assigned_query;
 use super::values::{self, ValuesPlan};
 use crate::Result;
 use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
 use crate::query::{self, QueryPlan};
 use crate::system::StatementContext;
@@ -57,14 +59,13 @@ impl Source {
         let InsertColumns {
             named, overriding, ..
         } = unread_words::split(&insert.columns);
-        let short = named.is_empty();
         let Some(source) = insert.source.as_deref() else {
             return Ok(Source::Defaults);
         };
         if let Some(rows) = plain_values(source) {
             let rows = &row_values::expanded(ctx, rows);
             let known = types.clone();
-            match ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types) {
+            match ValuesPlan::bind(ctx, target, rows, (names, named, overriding), types) {
                 // One row whose values are sets is as many as these give.
                 Err(error) if rows.len() == 1 && row_values::is_of_set(&error) => {
                     *types = known;
@@ -88,7 +89,6 @@ impl Source {
         let InsertColumns {
             named, overriding, ..
         } = unread_words::split(&insert.columns);
-        let short = named.is_empty();
         decide_selected(target, source, names, types);
         let mut planned = query::plan_source(ctx, source, types)?;
         let column = |name: &String| {
@@ -104,19 +104,21 @@ impl Source {
         for (slot, ty) in types.iter_mut().zip(&planned.parameters) {
             slot.get_or_insert_with(|| ty.clone());
         }
-        values::check_width(planned.columns.len(), names.len(), short)?;
+        let spans = selected_spans(source);
+        values::check_width(planned.columns.len(), &spans, names.len(), named)?;
         let names = &names[..planned.columns.len()];
         let positions: Vec<Option<usize>> =
             names.iter().map(|name| target.table.column_index(name)).collect();
         let mut left_out = Vec::new();
-        for (position, output) in positions.iter().zip(&planned.columns) {
+        for (at, (position, output)) in positions.iter().zip(&planned.columns).enumerate() {
             if let Some(position) = position {
                 let column = &target.table.columns[*position];
                 if is_left_out(column, overriding) {
                     left_out.push(*position);
                 }
                 check_writable(column, Writing::Insert(overriding))?;
-                check_assignable(&output.ty, column)?;
+                let span = spans.get(at).copied().unwrap_or_else(Span::empty);
+                text_place::at_span(check_assignable(&output.ty, column), span)?;
             }
         }
         Ok(Source::Query(SourceQuery {
@@ -208,6 +210,18 @@ fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
         }
         _ => None,
     }
+}
+
+/// Where the items of a select list stand, as many as come before one that may be several columns.
+fn selected_spans(source: &Query) -> Vec<Span> {
+    let SetExpr::Select(select) = source.body.as_ref() else {
+        return Vec::new();
+    };
+    let spans = select.projection.iter().map_while(|item| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr.span()),
+        _ => None,
+    });
+    spans.collect()
 }
 
 /// Gives the parameters that stand alone in a select list the types of the columns they are for.

@@ -1,7 +1,10 @@
 //! What a WHEN clause of MERGE does with the rows that come to it, bound: nothing, DELETE, UPDATE or INSERT.
 
 use arrow::array::{ArrayRef, RecordBatch};
-use sqlparser::ast::{Expr, MergeAction, MergeInsertExpr, MergeInsertKind, MergeUpdateExpr, SelectItem};
+use sqlparser::ast::{
+    Expr, MergeAction, MergeInsertExpr, MergeInsertKind, MergeUpdateExpr, SelectItem, Spanned,
+};
+use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, check_assignable};
 use super::cell::{Cell, decide_parameter, is_default};
@@ -15,6 +18,7 @@ use super::user_cast::assigned;
 use super::values::check_width;
 use crate::Result;
 use crate::catalog::NewDynamicColumn;
+use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
 use crate::query::{Clause, RowQuery, RowRelation, literal, plan_row_query};
 use crate::system::StatementContext;
@@ -203,7 +207,8 @@ impl ActionInsert {
             defaults,
         } = columns;
         if !defaults {
-            check_width(exprs.len(), names.len(), named.is_empty())?;
+            let spans: Vec<Span> = exprs.iter().map(Spanned::span).collect();
+            check_width(exprs.len(), &spans, names.len(), named)?;
         }
         let (mut positions, mut items, mut leaves_out) = (Vec::new(), Vec::new(), false);
         for (name, expr) in names.iter().zip(exprs).filter(|(_, expr)| !is_default(expr)) {
@@ -219,15 +224,17 @@ impl ActionInsert {
                 if let Some(constant) = literal(expr)? {
                     Cell::Constant(constant).for_column(expr, column, types, &ctx.format_settings())?;
                 }
-                positions.push(position);
+                positions.push((position, expr.span()));
                 let value = assigned(ctx, expr, column, types)?;
                 items.push(SelectItem::UnnamedExpr(value.into_owned()));
             }
         }
         let expressions = RowExpressions::bind(ctx, over(relations, &items), types)?;
-        for (position, output) in positions.iter().zip(expressions.columns()) {
-            check_assignable(&output.ty, &target.table.columns[*position])?;
+        for ((position, span), output) in positions.iter().zip(expressions.columns()) {
+            let checked = check_assignable(&output.ty, &target.table.columns[*position]);
+            text_place::at_span(checked, *span)?;
         }
+        let positions: Vec<usize> = positions.into_iter().map(|(position, _)| position).collect();
         Ok(ActionInsert {
             rows: NewRows::bind(ctx, &target.table, positions.iter().copied(), 1)?,
             positions,

@@ -40,6 +40,20 @@ pub(super) struct SetPlan {
 struct SetColumn {
     position: usize,
     value: SetValue,
+    /// Where the value stands in the statement's text.
+    span: Span,
+}
+
+impl SetColumn {
+    /// `expr`: the value as it is written.
+    fn of(position: usize, value: SetValue, expr: &Expr) -> SetColumn {
+        let span = expr.span();
+        SetColumn {
+            position,
+            value,
+            span,
+        }
+    }
 }
 
 /// The right side of `=` in SET.
@@ -84,8 +98,7 @@ impl SetPlan {
                     ]);
                     parts.push((position, expressions.len()));
                     expressions.push(Cow::Owned(subscript_assignment::with_root(expr, column)));
-                    let value = SetValue::Computed;
-                    columns.push(SetColumn { position, value });
+                    columns.push(SetColumn::of(position, SetValue::Computed, expr));
                     continue;
                 }
             }
@@ -111,7 +124,7 @@ impl SetPlan {
                 expressions.push(Cow::Borrowed(expr));
                 SetValue::Computed
             };
-            columns.push(SetColumn { position, value });
+            columns.push(SetColumn::of(position, value, expr));
         }
         let (_, cells) = Cells::bind(ctx, &[], Clause::Set, types)?;
         let (columns, expressions) = in_order(columns, expressions);
@@ -132,9 +145,10 @@ impl SetPlan {
     ) -> Result<()> {
         let columns = self.columns.iter();
         let columns = columns.filter(|column| matches!(column.value, SetValue::Computed));
-        columns
-            .zip(computed)
-            .try_for_each(|(column, ty)| check_assignable(ty, &table.columns[column.position]))
+        columns.zip(computed).try_for_each(|(column, ty)| {
+            let checked = check_assignable(ty, &table.columns[column.position]);
+            text_place::at_span(checked, column.span)
+        })
     }
 
     /// The rows as they will be. `computed`: the types and values of the expressions over rows, in their order. Errors: those of
@@ -150,7 +164,7 @@ impl SetPlan {
         let cells = self.cells.run(ctx).await?;
         let mut computed = computed;
         let mut columns = Vec::with_capacity(self.columns.len());
-        for SetColumn { position, value } in &self.columns {
+        for SetColumn { position, value, .. } in &self.columns {
             let column = &table.columns[*position];
             let array = match value {
                 SetValue::Default(default) => default.array(ctx, table, *position, count).await?,
@@ -226,7 +240,7 @@ impl SetPlan {
     ) -> Result<bool> {
         let ids = with_inputs(table, table.columns_of_unique_keys());
         let (settings, cells, mut computed) = (ctx.format_settings(), self.cells.run(ctx).await?, computed);
-        for SetColumn { position, value } in &self.columns {
+        for SetColumn { position, value, .. } in &self.columns {
             let (column, old) = (&table.columns[*position], &old[*position]);
             let given = match value {
                 SetValue::Computed => computed.next(),

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use sqlparser::ast::{Expr, Parens};
+use sqlparser::ast::{Expr, ObjectName, Parens, Spanned};
+use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, assign_value, result_value};
 use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
@@ -19,6 +20,7 @@ use crate::error::StatementFault;
 use crate::functions::SEQUENCE_CALLS;
 use crate::operators::alike_expressions::AlikeExpressions;
 use crate::parse::names::last_name;
+use crate::parse::text_place;
 use crate::parse::unread_words::Overriding;
 use crate::parse::walk::visit_expressions;
 use crate::query::Clause;
@@ -62,35 +64,31 @@ struct AlikeCells {
 }
 
 impl ValuesPlan {
-    /// Binds the rows for the columns of these names, or the first of them when `short` rows may be. Errors: 42601 for rows of
+    /// Binds the rows for the columns of these names, which the statement `named`, or for the first of them. Errors: 42601 for rows of
     /// other widths, 428C9, 42804, those of the expressions.
     pub(super) fn bind(
         ctx: &StatementContext,
         target: &Target,
         rows: &[Parens<Vec<Expr>>],
-        (names, short, overriding): (&[String], bool, Overriding),
+        (names, named, overriding): (&[String], &[ObjectName], Overriding),
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ValuesPlan> {
         if let [row] = rows
             && let Some((row, names)) = in_order(&target.table, row, names)
         {
-            return ValuesPlan::bind_as_written(ctx, target, &[row], (&names, short, overriding), types);
+            return ValuesPlan::bind_as_written(ctx, target, &[row], (&names, named, overriding), types);
         }
-        ValuesPlan::bind_as_written(ctx, target, rows, (names, short, overriding), types)
+        ValuesPlan::bind_as_written(ctx, target, rows, (names, named, overriding), types)
     }
 
     fn bind_as_written(
         ctx: &StatementContext,
         target: &Target,
         rows: &[Parens<Vec<Expr>>],
-        (names, short, overriding): (&[String], bool, Overriding),
+        (names, named, overriding): (&[String], &[ObjectName], Overriding),
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ValuesPlan> {
-        let width = rows.first().map_or(0, |row| row.content.len());
-        if rows.iter().any(|row| row.content.len() != width) {
-            return Err(syntax("VALUES lists must all be the same length"));
-        }
-        check_width(width, names.len(), short)?;
+        let width = width_of(rows, names.len(), named)?;
         let table = &target.table;
         let positions: Vec<Option<usize>> = names[..width]
             .iter()
@@ -454,15 +452,37 @@ fn bind_column<'e>(
     })
 }
 
-/// Errors: 42601 when a row has more values than columns, or fewer than the list names.
-pub(super) fn check_width(values: usize, columns: usize, short: bool) -> Result<()> {
+/// How many values each row has. Errors: as [`check_width`]; 42601 when they are not as many in each.
+fn width_of(rows: &[Parens<Vec<Expr>>], columns: usize, named: &[ObjectName]) -> Result<usize> {
+    let first = rows.first().map_or(&[][..], |row| &row.content);
+    let width = first.len();
+    let spans: Vec<Span> = first.iter().map(Spanned::span).collect();
+    check_width(width, &spans, columns, named)?;
+    match rows.iter().find(|row| row.content.len() != width) {
+        None => Ok(width),
+        Some(row) => {
+            let error = syntax("VALUES lists must all be the same length");
+            let span = row.content.first().map_or_else(Span::empty, Spanned::span);
+            Err(text_place::at_error(error, span))
+        }
+    }
+}
+
+/// Errors: 42601 when a row has more values than columns, or fewer than the list names; at the first that is too many. `spans`: where
+/// the first values stand.
+pub(super) fn check_width(values: usize, spans: &[Span], columns: usize, named: &[ObjectName]) -> Result<()> {
     if values > columns {
-        return Err(syntax("INSERT has more expressions than target columns"));
+        let span = spans.get(columns).copied().unwrap_or_else(Span::empty);
+        let error = syntax("INSERT has more expressions than target columns");
+        return Err(text_place::at_error(error, span));
     }
-    if values < columns && !short {
-        return Err(syntax("INSERT has more target columns than expressions"));
+    match named.get(values) {
+        None => Ok(()),
+        Some(name) => {
+            let error = syntax("INSERT has more target columns than expressions");
+            Err(text_place::at_error(error, name.span()))
+        }
     }
-    Ok(())
 }
 
 pub(super) fn syntax(message: &str) -> Error {
