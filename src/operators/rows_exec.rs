@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::Result as DataFusionResult;
 use datafusion_common::stats::Precision;
@@ -161,15 +161,18 @@ fn values(rows: &[Vec<Arc<dyn PhysicalExpr>>], schema: SchemaRef) -> DataFusionR
         ColumnarValue::Scalar(value) => Ok(value),
         ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0),
     };
-    let column = |at: usize| -> DataFusionResult<ArrayRef> {
-        let cells = rows.iter().map(|row| cell(&row[at]));
-        let cells = cells.collect::<DataFusionResult<Vec<_>>>()?;
-        match cells.is_empty() {
-            true => Ok(new_null_array(schema.field(at).data_type(), 0)),
-            false => ScalarValue::iter_to_array(cells),
+    let mut columns = vec![Vec::with_capacity(rows.len()); schema.fields().len()];
+    // Row by row: what a call gives may hang on those before it.
+    for row in rows {
+        for (cells, expr) in columns.iter_mut().zip(row) {
+            cells.push(cell(expr)?);
         }
-    };
-    let columns = (0..schema.fields().len()).map(column);
+    }
+    let columns = columns.into_iter().zip(schema.fields());
+    let columns = columns.map(|(cells, field)| match cells.is_empty() {
+        true => Ok(new_null_array(field.data_type(), 0)),
+        false => ScalarValue::iter_to_array(cells),
+    });
     let columns = columns.collect::<DataFusionResult<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
