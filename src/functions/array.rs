@@ -8,7 +8,9 @@ use arrow::compute::take;
 use arrow::datatypes::Int32Type;
 
 use super::argument::{Extents, Length};
-use super::array_shape::{NOT_JOINABLE, NOT_RECTANGULAR, check_rectangular, flat, length, nested, slice};
+use super::array_shape::{
+    NOT_JOINABLE, array_items, check_rectangular, flat, is_without_items, length, nested, slice,
+};
 use super::cast::output_text;
 use super::size::LimitedText;
 use super::{Batch, Body, FunctionDef, T};
@@ -21,10 +23,8 @@ pub const ANY_EQUAL_NAME: &str = "any_equal";
 
 /// `ARRAY[…]`.
 pub const MAKE_ARRAY: Body = Body::Batch(|b| {
-    b.map_values(|items| {
-        check_rectangular(items, NOT_RECTANGULAR)?;
-        Ok::<_, Error>(items.to_vec())
-    })
+    let holds_arrays = matches!(b.arguments.first(), Some(SqlType::Array(_)));
+    b.map_values(|items| array_items(items, holds_arrays))
 });
 /// The items of an array of arrays, one behind the other.
 pub const FLAT: Body = Body::Batch(|b| b.map1(flat));
@@ -161,11 +161,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(trimmed)
     }),
     FunctionDef::new("array_append", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
-        b.map2(appended)
+        b.map2(|items, item| appended(items, item, &b.arguments[1]))
     })
     .on_null(),
     FunctionDef::new("array_prepend", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
-        b.map2(prepended)
+        b.map2(|item, items| prepended(item, items, &b.arguments[0]))
     })
     .on_null(),
     FunctionDef::new("array_cat", &[T::AnyArray, T::AnyArray], T::AnyArray, |b| {
@@ -177,11 +177,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .on_null(),
     FunctionDef::new("||", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
-        b.map2(appended)
+        b.map2(|items, item| appended(items, item, &b.arguments[1]))
     })
     .on_null(),
     FunctionDef::new("||", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
-        b.map2(prepended)
+        b.map2(|item, items| prepended(item, items, &b.arguments[0]))
     })
     .on_null(),
     FunctionDef::new("array_position", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
@@ -358,15 +358,22 @@ fn trimmed(mut items: Vec<Value>, dropped: i32) -> Result<Vec<Value>> {
     Ok(items)
 }
 
-fn appended(items: Option<Vec<Value>>, item: Value) -> Result<Vec<Value>> {
+/// Behind the items. An array in place of an item is put there as one more of them; without items it changes nothing.
+fn appended(items: Option<Vec<Value>>, item: Value, item_type: &SqlType) -> Result<Vec<Value>> {
     let mut items = items.unwrap_or_default();
-    items.push(item);
+    if !(matches!(item_type, SqlType::Array(_)) && is_without_items(&item)) {
+        items.push(item);
+    }
     check_rectangular(&items, NOT_JOINABLE)?;
     Ok(items)
 }
 
-fn prepended(item: Value, items: Option<Vec<Value>>) -> Result<Vec<Value>> {
-    let items: Vec<Value> = std::iter::once(item).chain(items.unwrap_or_default()).collect();
+/// Likewise before them.
+fn prepended(item: Value, items: Option<Vec<Value>>, item_type: &SqlType) -> Result<Vec<Value>> {
+    let mut items = items.unwrap_or_default();
+    if !(matches!(item_type, SqlType::Array(_)) && is_without_items(&item)) {
+        items.insert(0, item);
+    }
     check_rectangular(&items, NOT_JOINABLE)?;
     Ok(items)
 }

@@ -22,8 +22,16 @@ pub(super) fn flat(items: Vec<Value>) -> Vec<Value> {
     flattened
 }
 
+/// Whether an array has no items, or is NULL.
+pub(super) fn is_without_items(array: &Value) -> bool {
+    match array {
+        Value::Array(items) => items.is_empty(),
+        value => *value == Value::Null,
+    }
+}
+
 /// Errors: 2202E when the items are arrays that are not of one length.
-pub fn check_rectangular(items: &[Value], message: &str) -> Result<()> {
+pub(super) fn check_rectangular(items: &[Value], message: &str) -> Result<()> {
     let lengths = |item: &Value| match item {
         Value::Array(items) => Some(items.len()),
         _ => None,
@@ -38,9 +46,18 @@ pub fn check_rectangular(items: &[Value], message: &str) -> Result<()> {
     }
 }
 
+/// The items of an array that is made of these, arrays themselves where it `holds_arrays`: one of arrays without items has none. Errors:
+/// 2202E when they are arrays that are not of one length.
+pub fn array_items(items: &[Value], holds_arrays: bool) -> Result<Vec<Value>> {
+    if holds_arrays && items.iter().all(is_without_items) {
+        return Ok(Vec::new());
+    }
+    check_rectangular(items, NOT_RECTANGULAR)?;
+    Ok(items.to_vec())
+}
+
 /// What stands in the way of an array whose items are arrays of several lengths.
-pub const NOT_RECTANGULAR: &str =
-    "multidimensional arrays must have array expressions with matching dimensions";
+const NOT_RECTANGULAR: &str = "multidimensional arrays must have array expressions with matching dimensions";
 /// Likewise of arrays that are put together.
 pub(super) const NOT_JOINABLE: &str = "cannot concatenate incompatible arrays";
 

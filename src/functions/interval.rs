@@ -10,6 +10,12 @@ pub(super) const INTERVAL_ORDER_NAME: &str = "interval_order";
 /// An interval as one number, for comparisons: a month counts 30 days, a day 24 hours.
 pub(super) const INTERVAL_ORDER: Body = Body::Batch(|b| b.map1(span));
 
+/// Intervals as bytes that are in their order, with the interval itself at the end: so an extremum tells which interval it is; and the
+/// intervals of those.
+pub const INTERVAL_WITH_KEY: Body = Body::Batch(|b| b.map1(with_key));
+/// See [`INTERVAL_WITH_KEY`].
+pub const INTERVAL_OF_KEY: Body = Body::Batch(|b| b.map1(of_key));
+
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("+", &[T::Interval, T::Interval], T::Interval, |b| b.map2(sum)),
     FunctionDef::new("-", &[T::Interval, T::Interval], T::Interval, |b| {
@@ -72,6 +78,30 @@ fn of_parts(months: Numeric, days: Numeric, microseconds: Numeric) -> Result<Int
 /// The type of [`INTERVAL_ORDER`]'s result.
 pub(super) fn interval_order_type() -> SqlType {
     SqlType::numeric_of_scale(0)
+}
+
+fn with_key(interval: Interval) -> Vec<u8> {
+    // Bytes of numbers below zero come first when the sign is turned.
+    let order = interval.span() ^ i128::MIN;
+    let mut key = order.to_be_bytes().to_vec();
+    key.extend(interval.months.to_be_bytes());
+    key.extend(interval.days.to_be_bytes());
+    key.extend(interval.microseconds.to_be_bytes());
+    key
+}
+
+fn of_key(key: &[u8]) -> Result<Interval> {
+    let parts = || {
+        let (_, rest) = key.split_first_chunk::<16>()?;
+        let (months, rest) = rest.split_first_chunk()?;
+        let (days, rest) = rest.split_first_chunk()?;
+        Some(Interval {
+            months: i32::from_be_bytes(*months),
+            days: i32::from_be_bytes(*days),
+            microseconds: i64::from_be_bytes(rest.try_into().ok()?),
+        })
+    };
+    parts().ok_or_else(|| Error::internal("bytes that are no interval behind its key"))
 }
 
 fn span(interval: Interval) -> Numeric {

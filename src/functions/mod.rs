@@ -149,7 +149,7 @@ pub use array_aggregates::{
     DENSE_RANK, GREATEST_ITEM, INTERVAL_AVERAGE, INTERVAL_SUM, LEAST_ITEM, MODE, UNREPEATED,
 };
 pub use array_assignment::ASSIGN_PART;
-pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
+pub use array_shape::array_items;
 pub use batch::Batch;
 pub use bound_function::BoundFunction;
 pub(crate) use bound_function::bound_function_of;
@@ -159,6 +159,7 @@ pub use definition::{Body, FunctionDef, Parameter, Returns, T, Volatility};
 pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
+pub use interval::{INTERVAL_OF_KEY, INTERVAL_WITH_KEY};
 pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
 pub use json_record::{ROW_OF_DOCUMENT, ROWS_OF_DOCUMENT};
 pub use pattern_list::quantified_pattern;

@@ -71,7 +71,8 @@ impl Binder<'_> {
             .map(Bound::literal)
             .collect::<Result<Option<Vec<Value>>>>()?;
         if let Some(values) = values {
-            functions::check_rectangular(&values, functions::NOT_RECTANGULAR)?;
+            let holds_arrays = matches!(ty.item_type(), Some(SqlType::Array(_)));
+            let values = functions::array_items(&values, holds_arrays)?;
             return Ok(Bound {
                 is_declared,
                 ..Bound::constant(&Value::Array(values), ty)?
