@@ -50,6 +50,7 @@ pub mod rows_exec;
 mod scan_estimate;
 pub mod scan_exec;
 pub mod scan_fallback;
+mod seen_rows;
 mod semi_join_reduction;
 mod shared_rows_exec;
 pub mod short;

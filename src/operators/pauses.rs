@@ -10,6 +10,7 @@ use datafusion_physical_plan::coop::CooperativeExec;
 use datafusion_physical_plan::execution_plan::SchedulingType;
 
 use super::row_by_row::RowByRow;
+use super::seen_rows;
 use super::varying_columns::VaryingColumns;
 use super::window_memory::WindowMemory;
 
@@ -36,4 +37,5 @@ pub fn is_pause(plan: &dyn ExecutionPlan) -> bool {
         || plan.is::<WindowMemory>()
         || plan.is::<VaryingColumns>()
         || plan.is::<RowByRow>()
+        || seen_rows::is_of(plan)
 }

@@ -68,6 +68,8 @@ pub(super) enum Finish {
     Float(SqlType),
     /// The citext that the result has behind its key.
     Citext,
+    /// Likewise the interval.
+    KeyedInterval,
     /// The first divided by the second, as numerics.
     Quotient,
     /// A sorted array of values, of which equal ones may differ, each once; then what that becomes.

@@ -2,19 +2,17 @@
 
 use sqlparser::ast;
 
-use super::accumulation::{
-    Accumulation, Extreme, Finish, Hypothetical, Percentile, single_call, sums_stay_fixed,
-};
+use super::accumulation::{Accumulation, Finish, Hypothetical, Percentile, single_call, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
-use super::coercion::{self, CastContext};
+use super::coercion::CastContext;
 use super::outer_aggregate::CapturedBefore;
+use super::same_rows::{refuse_unequal, refuse_unsortable};
 use super::string_agg::sort_as_text;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions;
-use crate::functions::Volatility;
-use crate::tree::{self, Accumulator, AggregateFunction, Expr, FloatMoment, Moment, OrderKey};
-use crate::types::{PackedKind, SqlType, Value};
+use crate::tree::{Accumulator, AggregateFunction, Expr, FloatMoment, Moment, OrderKey};
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// Aggregates that keep about as much as one value, however many they are given.
@@ -196,16 +194,17 @@ impl Binder<'_> {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
             single_call(Accumulator::Grouping, arguments, SqlType::Int4)
         } else {
-            // A cast that is written makes another value of what it changes nothing of.
-            let sorts_by_others = |(sort, ty): (&OrderKey, &SqlType)| {
-                let mut arguments = arguments.iter();
-                arguments.all(|argument| argument.expr != sort.expr || argument.ty != *ty)
-            };
-            if distinct && order_by.iter().zip(&order_types).any(sorts_by_others) {
-                return Err(fault(
-                    StatementFault::InvalidColumnReference,
-                    "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
-                ));
+            if distinct {
+                arguments.iter().try_for_each(|own| refuse_unequal(&own.ty))?;
+                // A cast that is written makes another value of what it changes nothing of.
+                let is_argument = |(sort, ty): (&OrderKey, &SqlType)| {
+                    arguments.iter().any(|own| own.expr == sort.expr && own.ty == *ty)
+                };
+                if !order_by.iter().zip(&order_types).all(is_argument) {
+                    let message =
+                        "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+                    return Err(fault(StatementFault::InvalidColumnReference, message));
+                }
             }
             sort_as_text(name, &arguments, &order_by, &mut order_types);
             self.accumulators(name, arguments, distinct)?
@@ -270,6 +269,7 @@ impl Binder<'_> {
     ) -> Result<(OrderKey, SqlType)> {
         let bound = self.choosing(|binder| binder.expression(&item.expr, place))?;
         let bound = self.with_decided_type(bound)?;
+        refuse_unsortable(&bound.ty)?;
         let ascending = item.options.asc.unwrap_or(true);
         let nulls_first = item.options.nulls_first.unwrap_or(!ascending);
         Ok((OrderKey::new(bound.expr, ascending, nulls_first), bound.ty))
@@ -463,67 +463,6 @@ impl Binder<'_> {
                 })
             }
         }
-    }
-
-    fn extremum(&mut self, name: &str, argument: Bound) -> Result<Accumulation> {
-        use SqlType as S;
-        let argument = self.with_decided_type(argument)?;
-        let ty = match &argument.ty {
-            S::Bool
-            | S::Uuid
-            | S::Bytea
-            | S::Bit(_)
-            | S::VarBit(_)
-            | S::Json
-            | S::Jsonb
-            | S::TsVector
-            | S::TsQuery => {
-                return Err(Error::unsupported("an extremum", None));
-            }
-            // Of what is no address of the internet there is none in PostgreSQL, either.
-            S::Packed(kind) if kind.is_mac() => return Err(Error::unsupported("an extremum", None)),
-            S::Packed(kind) if kind.is_ip() => S::Packed(PackedKind::Inet),
-            S::Array(_) => {
-                let extreme = match name {
-                    "min" => Extreme::Least,
-                    _ => Extreme::Greatest,
-                };
-                return Ok(Accumulation {
-                    finish: Finish::Extreme(extreme),
-                    ..self.array_of_values(argument)?
-                });
-            }
-            S::Varchar(_) | S::Name => S::Text,
-            other => coercion::unrounded(other),
-        };
-        let function = if name == "min" {
-            Accumulator::Min
-        } else {
-            Accumulator::Max
-        };
-        if matches!(ty, S::Float4 | S::Float8) {
-            // Per group, the operator begins with the greatest finite float, and compares with NaN as IEEE does.
-            let definition = ("float_key", functions::FLOAT_KEY, true, Volatility::Immutable);
-            let key = tree::call(
-                definition,
-                vec![(argument.expr, argument.ty)],
-                S::Int8,
-                &self.settings,
-            );
-            return Ok(Accumulation {
-                calls: vec![(function, vec![key], S::Int8)],
-                finish: Finish::Float(ty),
-                is_exact: false,
-            });
-        }
-        if ty == S::Citext {
-            let key = self.gathered("citext_with_key", functions::CITEXT_WITH_KEY, argument, S::Text);
-            return Ok(Accumulation {
-                finish: Finish::Citext,
-                ..single_call(function, vec![key.expr], S::Text)
-            });
-        }
-        Ok(single_call(function, vec![argument.expr], ty))
     }
 
     fn deviation(

@@ -218,7 +218,6 @@ fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> 
     match (op, other) {
         (ArithmeticOp::Add, S::Date) => S::Int4,
         (ArithmeticOp::Add, S::Timestamp(_) | S::TimestampTz(_) | S::Time(_)) => S::Interval(None),
-        (ArithmeticOp::Subtract, S::Time(_)) if !untyped_is_left => S::Interval(None),
         (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval(_)) if untyped_is_left => S::Interval(None),
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval(_)) => S::Float8,
         (ArithmeticOp::Multiply, S::Money) => S::Float8,

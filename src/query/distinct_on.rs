@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
+use super::same_rows::refuse_unequal;
 use super::select_item::{BoundItem, SortKey};
 use super::set_returning::{all_columns, has_set};
 use crate::Result;
@@ -24,7 +25,9 @@ impl Binder<'_> {
         let visible = items.len();
         let mut outputs = Vec::with_capacity(exprs.len());
         for expr in exprs {
-            outputs.push(self.order_item((expr, "DISTINCT ON"), items, visible, place)?);
+            let output = self.order_item((expr, "DISTINCT ON"), items, visible, place)?;
+            refuse_unequal(&items[output].bound.ty)?;
+            outputs.push(output);
         }
         Ok(Some(outputs))
     }

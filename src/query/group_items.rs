@@ -6,7 +6,7 @@ use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
 use super::expression::row_items;
 use super::grouping::Grouped;
 use super::outer_aggregate::has_aggregate;
-use super::same_rows::has_unlike_equals;
+use super::same_rows::{has_unlike_equals, refuse_unequal};
 use super::select_item::{BoundItem, named, output_at};
 use crate::error::StatementFault;
 use crate::parse::group_distinct;
@@ -139,6 +139,7 @@ impl Binder<'_> {
         if has_aggregate(&bound.expr) {
             return Err(Clause::GroupBy.refuse_aggregate(""));
         }
+        refuse_unequal(&bound.ty)?;
         if has_unlike_equals(&bound.ty) {
             self.group_types.push((bound.expr.clone(), bound.ty));
         }

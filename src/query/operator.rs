@@ -2,6 +2,7 @@
 
 use super::binder::{Binder, Bound};
 use super::coercion::{self, CastContext, Category, base, category, promote, row_without_name, type_name};
+use super::same_rows::refuse_unequal;
 use crate::functions::Volatility;
 use crate::functions::value_array::value_of_scalar;
 use crate::functions::{self, compare};
@@ -96,12 +97,7 @@ impl Binder<'_> {
         if let Some(number) = promote(&left.ty, &right.ty) {
             return self.unify_numbers(left, right, &number);
         }
-        // Arrays compare with those of the same elements alone, however wide these are.
-        let are_arrays = matches!((&left.ty, &right.ty), (S::Array(_), S::Array(_)));
-        if are_arrays && coercion::type_name(left.ty.innermost()) != coercion::type_name(right.ty.innermost())
-        {
-            return Err(no_operator(symbol, &left.ty, &right.ty));
-        }
+        check_arrays(symbol, &left.ty, &right.ty)?;
         // "char" has no operators with other types; it becomes text beside any string.
         let (left_char, right_char) = (left.ty == S::InternalChar, right.ty == S::InternalChar);
         if left_char && right.ty.is_string() || right_char && left.ty.is_string() {
@@ -281,6 +277,17 @@ impl Binder<'_> {
         let returns = returns.unwrap_or_else(|| bound.ty.clone());
         let definition = (name, body, true, Volatility::Immutable);
         tree::call(definition, vec![(bound.expr, bound.ty)], returns, &self.settings)
+    }
+}
+
+/// Arrays compare with those of the same elements alone, however wide these are. Errors: 42883.
+fn check_arrays(symbol: &str, left: &SqlType, right: &SqlType) -> Result<()> {
+    let (SqlType::Array(_), SqlType::Array(_)) = (left, right) else {
+        return Ok(());
+    };
+    match type_name(left.innermost()) == type_name(right.innermost()) {
+        true => refuse_unequal(left.innermost()),
+        false => Err(no_operator(symbol, left, right)),
     }
 }
 

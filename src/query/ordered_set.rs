@@ -5,6 +5,7 @@ use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Finish, Hypothetical, Percentile};
 use super::binder::{Binder, Bound, Place, fault};
+use super::same_rows::refuse_unsortable;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions::Volatility;
@@ -84,6 +85,7 @@ impl Binder<'_> {
                 .map_err(|_| wrong())?,
             Percentile::Discrete => value,
         };
+        refuse_unsortable(&value.ty)?;
         let key = self.order_key(value.clone())?;
         let ascending = item.options.asc.unwrap_or(true);
         let order = vec![OrderKey::new(key, ascending, !ascending)];
@@ -109,6 +111,7 @@ impl Binder<'_> {
         };
         let value = self.expression(&item.expr, place)?;
         let value = self.with_decided_type(value)?;
+        refuse_unsortable(&value.ty)?;
         let key = self.order_key(value.clone())?;
         let ascending = item.options.asc.unwrap_or(true);
         let array = SqlType::Array(Box::new(value.ty));

@@ -6,11 +6,11 @@ use arrow::datatypes::{DataType, Field};
 
 use super::binder::{Binder, Bound};
 use super::coercion::type_name;
-use crate::Result;
 use crate::error::Raised;
 use crate::functions::value_array::null_of;
 use crate::tree::{Accumulator, AggregateFunction, Case, Column, Expr, FieldMetadata, JoinType, Plan};
 use crate::types::{CatalogType, RangeKind, SqlType};
+use crate::{Error, Result};
 
 /// Whether values of the type that differ may be equal.
 pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
@@ -91,6 +91,22 @@ impl Binder<'_> {
             .project(columns)
     }
 
+    /// The plan with keys of these names behind those columns whose equal values may differ, and the places of what tells its rows apart.
+    pub(super) fn with_unlike_keys(&mut self, plan: Plan, names: &[String]) -> Result<(Plan, Vec<usize>)> {
+        let mut outputs = columns_of(&plan);
+        let mut places = Vec::with_capacity(outputs.len());
+        for (index, name) in names.iter().enumerate() {
+            match self.key_of(&outputs[index].clone(), plan.schema().field(index))? {
+                None => places.push(index),
+                Some(key) => {
+                    places.push(outputs.len());
+                    outputs.push(key.alias(name));
+                }
+            }
+        }
+        Ok((plan.project(outputs)?, places))
+    }
+
     /// The plan with columns that tell its rows apart.
     fn with_keys(&mut self, plan: Plan) -> Result<(Plan, Vec<Column>)> {
         let columns = columns_of(&plan);
@@ -135,22 +151,68 @@ fn columns_of(plan: &Plan) -> Vec<Expr> {
         .collect()
 }
 
+/// What PostgreSQL tells of two values of a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Comparison {
+    /// Nothing.
+    None,
+    /// Whether they are equal.
+    Equality,
+    /// Which comes first, too.
+    Order,
+}
+
+/// Those of an array are told as its items are, those of a row as those of the column of which least is told. What a row's columns are that
+/// has no type of its own, PostgreSQL asks when it runs.
+fn comparison(ty: &SqlType) -> Comparison {
+    match ty {
+        SqlType::Json
+        | SqlType::Catalog(
+            CatalogType::JsonPath
+            | CatalogType::PgSnapshot
+            | CatalogType::TxidSnapshot
+            | CatalogType::Refcursor
+            | CatalogType::Void,
+        ) => Comparison::None,
+        SqlType::Catalog(CatalogType::Xid | CatalogType::Cid | CatalogType::Aclitem) => Comparison::Equality,
+        SqlType::Array(item) => comparison(item),
+        SqlType::Record(row) if !row.is_anonymous() => {
+            let columns = row.fields.iter().map(|field| comparison(&field.ty));
+            columns.min().unwrap_or(Comparison::Order)
+        }
+        _ => Comparison::Order,
+    }
+}
+
+/// Whether PostgreSQL tells of values of the type whether they are equal.
+pub(super) fn has_equality(ty: &SqlType) -> bool {
+    comparison(ty) > Comparison::None
+}
+
 /// Refuses to sort by a type without an order. Errors: 42883.
 pub(super) fn refuse_unsortable(ty: &SqlType) -> Result<()> {
-    let hint = match ty {
-        SqlType::Json => "Cast it to jsonb, which has an order.",
-        SqlType::Catalog(CatalogType::Void | CatalogType::JsonPath) => {
-            "Use an explicit ordering operator or modify the query."
-        }
-        _ => return Ok(()),
+    let hint = match (comparison(ty), ty) {
+        (Comparison::Order, _) => return Ok(()),
+        (_, SqlType::Json) => "Cast it to jsonb, which has an order.",
+        _ => "Use an explicit ordering operator or modify the query.",
     };
-    let message = format!(
-        "could not identify an ordering operator for type {}",
-        type_name(ty)
-    );
-    Err(Raised {
-        hint: Some(hint.to_string()),
-        ..Raised::new("42883", message)
+    Err(not_identified("an ordering", ty, Some(hint)))
+}
+
+/// Refuses to tell apart values of a type without equality. Errors: 42883.
+pub(super) fn refuse_unequal(ty: &SqlType) -> Result<()> {
+    if has_equality(ty) {
+        return Ok(());
     }
-    .into())
+    let hint = matches!(ty, SqlType::Json).then_some("Cast it to jsonb, which has equality.");
+    Err(not_identified("an equality", ty, hint))
+}
+
+fn not_identified(operator: &str, ty: &SqlType, hint: Option<&str>) -> Error {
+    let name = type_name(ty);
+    let message = format!("could not identify {operator} operator for type {name}");
+    Error::from(Raised {
+        hint: hint.map(str::to_string),
+        ..Raised::new("42883", message)
+    })
 }

@@ -12,7 +12,7 @@ use super::operator::binary;
 use super::outer_aggregate::has_aggregate;
 use super::repeated_subqueries::RepeatedSubqueries;
 use super::row_subquery::only_true;
-use super::same_rows::refuse_unsortable;
+use super::same_rows::{refuse_unequal, refuse_unsortable};
 use super::scope::{Outer, Scope, ScopeColumn};
 use super::select_item::{BoundItem, SortKey, output_at};
 use super::set_returning::has_set;
@@ -250,8 +250,11 @@ impl Binder<'_> {
         let mut keys = Vec::with_capacity(order_by.len());
         for item in order_by {
             let output = self.order_item((&item.expr, "ORDER BY"), items, visible, place);
+            let output = output.and_then(|output| {
+                refuse_unsortable(&items[output].bound.ty)?;
+                Ok(output)
+            });
             let output = self.note_place(output, |_| text_place::of_span(item.expr.span()))?;
-            refuse_unsortable(&items[output].bound.ty)?;
             keys.push(SortKey::new(output, &item.options));
         }
         Ok(keys)
@@ -329,6 +332,7 @@ impl Binder<'_> {
         let mut sorts: Vec<OrderKey> = keys.iter().map(sort).collect();
         let mut plan = plan.project(outputs)?;
         if let Kept::Distinct = kept {
+            items.iter().try_for_each(|item| refuse_unequal(&item.bound.ty))?;
             plan = self.distinct_rows(plan)?;
         }
         if let Kept::FirstOfEach(on) = &kept {

@@ -12,7 +12,8 @@ use super::coercion::{self, CastContext};
 use super::correlation_bound;
 use super::decorrelation::{has_subquery, sub_plan, sub_plan_of, without_never_true};
 use super::expression::{operator_name, query_of, row_items};
-use super::operator::{binary, matching_symbol};
+use super::operator::{binary, matching_symbol, no_operator};
+use super::same_rows::has_equality;
 use super::scope::Outer;
 use super::set_returning::has_set;
 use crate::error::StatementFault;
@@ -23,7 +24,7 @@ use crate::tree::{
     self, Accumulator, AggregateFunction, Alias, Case, Column, DependentJoin, Exists, Expr, InSubquery,
     Operator, Plan, Projection, RowSchema, SubPlan, Subquery, Transformed, TreeNode, TreeNodeRecursion,
 };
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, dimensions};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -182,20 +183,28 @@ impl Binder<'_> {
         self.quantified_array(operand, &symbol, array, all)
     }
 
+    /// An array, of values of the operand's type where it says nothing of what it is.
+    fn array_beside(&mut self, array: Bound, operand: &SqlType) -> Result<Bound> {
+        if !matches!(array.ty, SqlType::Unknown | SqlType::Void) {
+            return Ok(array);
+        }
+        let item = match operand {
+            SqlType::Unknown | SqlType::Void => SqlType::Text,
+            ty => ty.clone(),
+        };
+        let ty = SqlType::Array(Box::new(item));
+        let ty = match array.literal()? {
+            Some(Value::Unknown(text) | Value::Text(text)) => ty.with_dimensions(dimensions(&text)),
+            _ => ty,
+        };
+        self.convert(array, &ty, CastContext::Implicit)
+    }
+
     /// Over an array: a constant one becomes an IN list or comparisons, any other a function of both.
     fn quantified_array(&mut self, operand: Bound, symbol: &str, array: Bound, all: bool) -> Result<Bound> {
+        let array = self.array_beside(array, &operand.ty)?;
         // Items count, not the dimensions in which they stand.
         let array = self.flattened(array);
-        let array = match array.ty {
-            SqlType::Unknown | SqlType::Void => {
-                let item = match operand.ty {
-                    SqlType::Unknown | SqlType::Void => SqlType::Text,
-                    ref ty => ty.clone(),
-                };
-                self.convert(array, &SqlType::Array(Box::new(item)), CastContext::Implicit)?
-            }
-            _ => array,
-        };
         let Some(item) = array.ty.item_type() else {
             return Err(Error::WrongObjectType {
                 name: "ANY/ALL".to_string(),
@@ -243,7 +252,8 @@ impl Binder<'_> {
             (operand, item) if operand.is_float() || item.is_float() => coercion::promote(operand, item),
             (operand, item) => super::operator::compared_type(operand, item),
         };
-        let common = common.ok_or_else(|| super::operator::no_operator(symbol, &operand.ty, &array.ty))?;
+        let common = common.filter(has_equality);
+        let common = common.ok_or_else(|| no_operator(symbol, &operand.ty, item))?;
         let operand = self.convert(operand, &common, CastContext::Implicit)?;
         let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;
         let Some((name, body)) = functions::quantified(symbol, all) else {

@@ -6,6 +6,7 @@ use super::aggregate::{bigint, is_aggregate};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold};
 use super::call_clauses;
 use super::coercion::{CastContext, common_type};
+use super::same_rows::refuse_unequal;
 use super::undefined_function::no_function;
 use super::window_clauses::WindowClauses;
 use super::window_frame::WindowKey;
@@ -243,6 +244,7 @@ impl Binder<'_> {
         for expr in clauses.partition_by {
             let bound = self.expression(expr, place)?;
             let bound = self.with_decided_type(bound)?;
+            refuse_unequal(&bound.ty)?;
             partition_by.push(self.order_key(bound)?);
         }
         let mut order_by = Vec::new();

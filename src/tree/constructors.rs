@@ -170,13 +170,13 @@ impl Plan {
         Unnest::try_new(Arc::new(self), columns).map(Plan::Unnest)
     }
 
-    /// Its rows, and what comes of them turn by turn.
-    pub fn recursion(self, name: String, step: Plan, is_distinct: bool) -> Plan {
+    /// Its rows, and what comes of them turn by turn; `distinct_by`: the columns that tell rows apart, of which each is there once.
+    pub fn recursion(self, name: String, step: Plan, distinct_by: Option<Vec<usize>>) -> Plan {
         Plan::RecursiveQuery(RecursiveQuery {
             name,
             static_term: Arc::new(self),
             recursive_term: Arc::new(step),
-            is_distinct,
+            distinct_by,
         })
     }
 }

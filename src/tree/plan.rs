@@ -92,8 +92,8 @@ pub struct RecursiveQuery {
     pub static_term: Arc<Plan>,
     /// What comes of the rows of a turn.
     pub recursive_term: Arc<Plan>,
-    /// UNION: rows that were there are dropped.
-    pub is_distinct: bool,
+    /// UNION: rows that were there are dropped, told apart by the columns at these places. `None`: UNION ALL.
+    pub distinct_by: Option<Vec<usize>>,
 }
 
 impl Plan {

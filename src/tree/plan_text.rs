@@ -83,7 +83,11 @@ impl Display for Line<'_> {
                 )
             }
             Plan::RecursiveQuery(recursion) => {
-                write!(f, "RecursiveQuery: is_distinct={}", recursion.is_distinct)
+                write!(
+                    f,
+                    "RecursiveQuery: is_distinct={}",
+                    recursion.distinct_by.is_some()
+                )
             }
             Plan::DependentJoin(join) => write!(f, "DependentJoin: {} subqueries", join.sub_plans.len()),
             Plan::LookupJoin(join) => write!(f, "LookupJoin: {}", join.inner.alias),

@@ -37,6 +37,7 @@ use super::planning::Planning;
 use super::rows_exec::RowsExec;
 use super::shared_rows_exec::SharedRowsExec;
 use crate::operators::node_properties::only_input;
+use crate::operators::seen_rows::SeenRows;
 use crate::tree::{Limit, Plan, Projection, RecursiveQuery, RowCount, RowSchema, Unnest};
 
 /// With less stack than this left, a new segment is taken: plans nest as deep as statements do.
@@ -180,13 +181,26 @@ fn recursive(
     schema: &RowSchema,
     inputs: Vec<Operator>,
 ) -> DataFusionResult<Operator> {
-    let [start, step] = <[Operator; 2]>::try_from(inputs)
+    let [mut start, mut step] = <[Operator; 2]>::try_from(inputs)
         .map_err(|_| DataFusionError::Internal("a recursion has two inputs".to_string()))?;
-    Ok(Arc::new(RecursiveQueryExec::try_new(
+    let columns = schema.fields().len();
+    let unlike = recursion
+        .distinct_by
+        .as_ref()
+        .filter(|places| places.len() < columns);
+    let seen = unlike.map(|places| SeenRows::by(places));
+    if let Some(seen) = &seen {
+        (start, step) = (seen.unseen(start), seen.unseen(step));
+    }
+    let turns = Arc::new(RecursiveQueryExec::try_new(
         recursion.name.clone(),
         Arc::clone(schema.inner()),
         start,
         step,
-        recursion.is_distinct,
-    )?))
+        recursion.distinct_by.is_some() && unlike.is_none(),
+    )?);
+    Ok(match seen {
+        Some(seen) => seen.around(turns),
+        None => turns,
+    })
 }

@@ -341,7 +341,7 @@ fn has_types_of(plan: &Plan, schema: &Schema) -> bool {
 fn recursion(query: &RecursiveQuery) -> Option<Recursion> {
     let schema = query.static_term.schema().inner();
     let mut terms = [&query.static_term, &query.recursive_term].into_iter();
-    if query.is_distinct || !terms.all(|term| has_types_of(term, schema)) {
+    if query.distinct_by.is_some() || !terms.all(|term| has_types_of(term, schema)) {
         return None;
     }
     let start = ShortPlan::of(&query.static_term).filter(ShortPlan::streams)?;
