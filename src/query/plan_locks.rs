@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use crate::Result;
 use crate::catalog::{TableDef, record_key};
 use crate::logical::dependent_join::for_each_node;
 use crate::logical::stored_table::read_table;
-use crate::store::{LockMode, LockWait};
+use crate::store::LockMode;
 use crate::system::{InUse, StatementContext};
 use crate::tree::{Plan, TreeNodeRecursion};
-use crate::{Error, Result};
 
 /// The tables' records.
 #[derive(Debug, Default)]
@@ -75,33 +75,12 @@ impl PlanLocks {
         self.unpopulated
             .as_ref()
             .map_or(Ok(()), |view| view.require_populated())?;
-        let mut waited_for = lock(ctx, &self.rows_locked, LockMode::RowShare).await?;
+        let lock = |records, mode| ctx.txn.lock_before_reading(records, mode);
+        lock(&self.rows_locked, LockMode::RowShare).await?;
         let would_wait = |key: &Vec<u8>| ctx.txn.would_wait(key, LockMode::AccessShare);
         if ctx.in_block || self.read.iter().any(would_wait) {
-            let read = lock(ctx, &self.read, LockMode::AccessShare).await?;
-            waited_for = waited_for.or(read);
+            lock(&self.read, LockMode::AccessShare).await?;
         }
-        match waited_for {
-            Some(key) if !ctx.txn.keeps_snapshot() => Err(Error::Conflict { key: key.to_vec() }),
-            _ => Ok(()),
-        }
+        Ok(())
     }
-}
-
-/// Locks the records, one after the other: who waits for one holds none behind it. Answers the first for which it had to wait.
-async fn lock<'k>(ctx: &StatementContext, keys: &'k [Vec<u8>], mode: LockMode) -> Result<Option<&'k [u8]>> {
-    let mut waited_for = None;
-    for key in keys {
-        let one = std::slice::from_ref(key);
-        let busy = ctx
-            .txn
-            .lock_as_it_is(one, mode, LockWait::SkipLocked)
-            .await?
-            .skipped;
-        if !busy.is_empty() {
-            ctx.txn.lock_as_it_is(one, mode, LockWait::Block).await?;
-            waited_for = waited_for.or(Some(key.as_slice()));
-        }
-    }
-    Ok(waited_for)
 }

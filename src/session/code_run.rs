@@ -46,7 +46,7 @@ impl Session {
                 let interrupt = self.interrupt.clone();
                 interrupt.guard(run.deadline, self.block_transaction()).await?
             };
-            self.note_query();
+            self.note_query(true);
             let before = txn.savepoint();
             let ctx = StatementContext {
                 transaction_control: Some(Arc::clone(&control)),
@@ -158,7 +158,7 @@ impl Session {
                     self.forget_catalog();
                 }
                 let (txn, catalog) = self.block_transaction().await?;
-                self.note_query();
+                self.note_query(true);
                 begun = Some((txn, catalog, self.transaction.started_us));
             }
         }

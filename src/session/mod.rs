@@ -12,6 +12,7 @@ mod counted_run;
 mod cursors;
 mod databases;
 mod execute;
+mod imported_snapshot;
 mod instance;
 mod point_read;
 mod prepared;

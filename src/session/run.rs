@@ -409,8 +409,9 @@ impl Session {
             let interrupt = self.interrupt.clone();
             let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
             let own = run.statement.parsed.command.as_ref();
+            let keeps_snapshot = txn.keeps_snapshot() && !self.transaction.may_move_snapshot();
             if !own.is_some_and(Command::only_locks) {
-                self.note_query();
+                self.note_query(true);
             }
             let before = txn.savepoint();
             let ctx = self.context_of(run, &txn, catalog);
@@ -420,11 +421,15 @@ impl Session {
             };
             // What was dropped may still be writing.
             ctx.jobs.ended().await;
-            if txn.keeps_snapshot() || !attempts.may_begin_again(self, &error) {
+            let ends = keeps_snapshot || ends_alone(&txn, &error);
+            if ends || !attempts.may_begin_again(self, &error) {
                 txn.rollback_to(before);
                 return Err(error);
             }
             txn.undo_to(before);
+            if txn.keeps_snapshot() {
+                self.note_query(false);
+            }
             // A catalog that was changed and changed back may bear a version that comes again.
             self.forget_catalog();
         }
@@ -469,8 +474,8 @@ impl Session {
     }
 }
 
-/// Whether a statement outside a block fails with this as one in a block would: it keeps its snapshot, in which a row is not as it is now.
-/// Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
+/// Whether a statement outside a block, or the first of one, fails with this as any in a block would: it keeps its snapshot, in which a row is
+/// not as it is now. Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
 pub(super) fn ends_alone(txn: &Transaction, error: &Error) -> bool {
     match error.bare() {
         Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),

@@ -13,7 +13,6 @@ use super::Session;
 use super::settings::SettingsMark;
 use super::statement_run::Run;
 use crate::catalog::Catalog;
-use crate::error::StatementFault;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
 use crate::system::settings::{Isolation, Settings};
@@ -42,7 +41,7 @@ pub(super) struct TransactionState {
     pub(super) started_us: i64,
     modes: Modes,
     /// What it begins at; `None`: the newest snapshot.
-    snapshot: Option<SharedSnapshot>,
+    pub(super) snapshot: Option<SharedSnapshot>,
     /// Something was dropped, whose keys are to be removed after the commit.
     drops: bool,
     /// Of an implicit block: it is a pipeline's, and the bodies of procedures may end it.
@@ -66,6 +65,11 @@ impl TransactionState {
     /// Whether there is a savepoint.
     pub(super) fn is_in_savepoint(&self) -> bool {
         !self.savepoints.is_empty()
+    }
+
+    /// Whether nothing has been read that its snapshot must keep to.
+    pub(super) fn may_move_snapshot(&self) -> bool {
+        self.snapshot.is_none() && self.active.as_ref().is_none_or(|active| !active.is_queried)
     }
 
     /// Errors: 25P02 in a failed block for anything but its end.
@@ -349,50 +353,6 @@ impl Session {
         })
     }
 
-    /// SET TRANSACTION SNAPSHOT: the block reads what another transaction that is still open reads. Errors: 25001 behind a query, 0A000
-    /// at a level that keeps no snapshot, and of one that serializable transactions cannot rest on; 22023.
-    pub(super) fn import_snapshot(&mut self, id: &str) -> Result<()> {
-        let refused = |message: &str| {
-            Err(Error::InvalidStatement {
-                state: StatementFault::NotImplemented,
-                message: message.to_string(),
-                hint: None,
-            })
-        };
-        if self.transaction.active.is_some()
-            || self.transaction.snapshot.is_some()
-            || self.transaction.is_in_savepoint()
-        {
-            return Err(Error::TransactionState {
-                state: "25001",
-                message: "SET TRANSACTION SNAPSHOT must be called before any query".to_string(),
-            });
-        }
-        let (settings, isolation) = (self.settings(), self.isolation());
-        if isolation == Isolation::ReadCommitted {
-            return refused(
-                "a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ",
-            );
-        }
-        let exported = self.instance.state().snapshots.import(id)?;
-        if isolation == Isolation::Serializable {
-            if !exported.is_serializable {
-                return refused(
-                    "a serializable transaction cannot import a snapshot from a non-serializable transaction",
-                );
-            }
-            if exported.is_read_only && !settings.transaction_read_only {
-                return refused(
-                    "a non-read-only serializable transaction cannot import a snapshot from a read-only transaction",
-                );
-            }
-        }
-        if self.transaction.block != Block::None {
-            self.transaction.snapshot = Some(exported.snapshot);
-        }
-        Ok(())
-    }
-
     /// Changes settings; `local`: until the transaction ends. Errors: those of `change`; 25001 for a mode of the transaction that cannot
     /// change any more.
     pub(super) fn change_settings(
@@ -463,10 +423,10 @@ impl Session {
         }
     }
 
-    /// A statement of the block has read something.
-    pub(super) fn note_query(&mut self) {
+    /// A statement of the block has read something; or the only one that has begins anew (`false`).
+    pub(super) fn note_query(&mut self, is_queried: bool) {
         if let Some(active) = &mut self.transaction.active {
-            active.is_queried = true;
+            active.is_queried = is_queried;
         }
     }
 

@@ -12,7 +12,9 @@ pub(super) async fn begin_write(txn: &Transaction, table: &TableDef) -> Result<(
     txn.mark(written_key(table.id))
 }
 
-/// Locks the table as those do who write its rows. Errors: as [`begin_write`].
+/// Locks the table as those do who write its rows. Errors: as [`begin_write`]; `Conflict` also where it had to wait: what was read
+/// before is older than what it waited for.
 pub async fn lock_for_writes(txn: &Transaction, table: &TableDef) -> Result<()> {
-    txn.lock(&[record_key(table.id)], LockMode::RowExclusive).await
+    txn.lock_before_writing(record_key(table.id), LockMode::RowExclusive)
+        .await
 }

@@ -23,7 +23,7 @@ use crate::catalog::{Access, TableDef, TriggerTiming};
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{delete_rows, lock_for_writes};
+use crate::table::delete_rows;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -89,7 +89,6 @@ impl DeletePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        lock_for_writes(&ctx.txn, &self.target.table).await?;
         let pages = self.found.pages(ctx, observation, false).await?;
         self.delete(ctx, pages, references).await
     }

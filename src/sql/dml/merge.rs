@@ -37,7 +37,7 @@ use crate::catalog::{Access, TableDef, TriggerEvent};
 use crate::codec::row::ColumnId;
 use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes};
+use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows};
 use crate::tree::JoinType;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -251,7 +251,6 @@ impl MergePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        lock_for_writes(&ctx.txn, &self.target.table).await?;
         let pages = self.found.pages(ctx, observation, true).await?;
         let pages = RowBuffer::collect(ctx, pages).await?.into_batches();
         let mut outcome = Outcome::default();

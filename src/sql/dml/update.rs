@@ -33,7 +33,7 @@ use crate::parse::IndexHint;
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, RowUpdate, lock_for_writes};
+use crate::table::{RowEncoder, RowUpdate};
 use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -240,7 +240,6 @@ impl UpdatePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        lock_for_writes(&ctx.txn, &self.target.table).await?;
         let pages = self.found.pages(ctx, observation, self.keys_move).await?;
         self.update(ctx, pages, references).await
     }

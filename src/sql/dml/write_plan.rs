@@ -29,6 +29,7 @@ use crate::scan::OutputColumn;
 use crate::sql::Description;
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
+use crate::table::lock_for_writes;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -194,6 +195,9 @@ impl WritePlan {
     ) -> Result<WriteResult> {
         let begun = Instant::now();
         references.write_to(ctx, self.table());
+        if self.table().partitioning.is_none() {
+            lock_for_writes(&ctx.txn, self.table()).await?;
+        }
         let written = match (self.reads_as_it_writes(), &ctx.began) {
             (true, None) => {
                 Box::pin(self.write_with_triggers(&ctx.beginning(), observation, references)).await
@@ -273,8 +277,12 @@ impl WritePlan {
                 .unwrap_or_default(),
             batches: Vec::new(),
         };
-        for place in self.parts.left(ctx)? {
-            let part = &self.parts.plans[place];
+        let left = self.parts.left(ctx)?;
+        let left = || left.iter().map(|place| &self.parts.plans[*place]);
+        for part in left() {
+            lock_for_writes(&ctx.txn, part.table()).await?;
+        }
+        for part in left() {
             references.write_to(ctx, part.table());
             // Of one alone it tells what was read.
             let observation = observation.filter(|_| self.parts.plans.len() == 1);

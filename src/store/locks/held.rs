@@ -116,6 +116,8 @@ pub struct Unlocked {
     pub skipped: Vec<usize>,
     /// The key that somebody else has locked: NOWAIT.
     pub refused: Option<usize>,
+    /// The first of the keys for which it had to wait; it is locked.
+    pub waited_for: Option<usize>,
 }
 
 impl Unlocked {
@@ -155,12 +157,8 @@ impl HeldLocks {
             }
             let locked = match (self.table.try_lock(self.owner, key, wanted.mode), wanted.wait) {
                 (Some(key), _) => key,
-                (None, LockWait::NoWait) if self.table.waits_briefly(self.owner, key, wanted.mode) => {
-                    self.table
-                        .lock(self.owner, key, wanted.mode, wanted.policy)
-                        .await?
-                }
-                (None, LockWait::Block) => {
+                (None, wait) if self.waits(key, wanted.mode, wait) => {
+                    unlocked.waited_for = unlocked.waited_for.or(Some(at));
                     self.table
                         .lock(self.owner, key, wanted.mode, wanted.policy)
                         .await?
@@ -169,7 +167,7 @@ impl HeldLocks {
                     unlocked.skipped.push(at);
                     continue;
                 }
-                (None, LockWait::NoWait) => {
+                (None, LockWait::NoWait | LockWait::Block) => {
                     unlocked.refused = Some(at);
                     return Ok(unlocked);
                 }
@@ -177,6 +175,15 @@ impl HeldLocks {
             self.note(locked, wanted.mode)?;
         }
         Ok(unlocked)
+    }
+
+    /// Whether who finds a key locked waits for it.
+    fn waits(&self, key: HashedKey<'_>, mode: LockMode, wait: LockWait) -> bool {
+        match wait {
+            LockWait::Block => true,
+            LockWait::NoWait => self.table.waits_briefly(self.owner, key, mode),
+            LockWait::SkipLocked => false,
+        }
     }
 
     /// Whether somebody is in the way of the mode.
