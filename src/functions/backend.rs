@@ -113,7 +113,7 @@ fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
         None => {
             statement.notice(Notice::warning(
                 "01000",
-                format!("PID {process_id} is not a PostgreSQL server process"),
+                format!("PID {process_id} is not a PostgreSQL backend process"),
             ));
             false
         }
