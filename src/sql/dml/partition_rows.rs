@@ -164,16 +164,15 @@ impl PartitionCheck {
         Ok(leaving.contains(&true).then(|| BooleanArray::from(leaving)))
     }
 
-    /// Errors: 23514 for the first of the rows that is not the partition's.
-    pub(super) fn require(&self, table: &TableDef, rows: &RecordBatch) -> Result<()> {
-        let Some(leaving) = self.leaving(rows)? else {
-            return Ok(());
-        };
-        let row = leaving
-            .iter()
-            .position(|leaves| leaves == Some(true))
-            .unwrap_or(0);
-        Err(Raised {
+    /// The first of the rows that is not the partition's. Errors: 0A000.
+    pub(super) fn first_leaving(&self, rows: &RecordBatch) -> Result<Option<usize>> {
+        let leaving = self.leaving(rows)?;
+        Ok(leaving.and_then(|leaving| leaving.iter().position(|leaves| leaves == Some(true))))
+    }
+
+    /// 23514 for a row that is not the partition's.
+    pub(super) fn violation(table: &TableDef, rows: &RecordBatch, row: usize) -> Error {
+        Raised {
             detail: Some(format!("Failing row contains {}.", row_text(table, rows, row))),
             schema: Some(table.schema.clone()),
             table: Some(table.name.clone()),
@@ -185,7 +184,7 @@ impl PartitionCheck {
                 ),
             )
         }
-        .into())
+        .into()
     }
 }
 

@@ -112,8 +112,11 @@ pub(super) fn state_defaults(assignments: &mut [Assignment], table: &TableDef) -
             Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
                 parse_expression(sql)?
             }
+            Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) => parse_expression(
+                &format!("pg_catalog.nextval({oid}::pg_catalog.oid::pg_catalog.regclass)"),
+            )?,
             // It has it of the table.
-            Some(_) => return Ok(()),
+            Some(ColumnDefault::RowId | ColumnDefault::Generated(_)) => return Ok(()),
         };
         Ok(())
     };

@@ -126,19 +126,24 @@ impl RowChecks {
         columns.any(|id| is_left(*id))
     }
 
-    /// Asks them of whole rows, generated columns among them. Errors: 23514 for the first row of which one is false, 23502 where a row
-    /// before that is NULL in a column that may not be; those of the expressions.
+    /// Asks them of whole rows, generated columns among them. Errors: 23514 for the first row of which one is false, or that is not the
+    /// partition's, 23502 where that or a row before is NULL in a column that may not be; those of the expressions.
     pub(super) async fn require(
         &self,
         ctx: &StatementContext,
         table: &TableDef,
         rows: &RecordBatch,
     ) -> Result<()> {
-        self.partition.require(table, rows)?;
-        let Some((row, check)) = self.first_broken(ctx, rows, true).await? else {
+        let leaving = self.partition.first_leaving(rows)?;
+        let broken = self.first_broken(ctx, rows, true).await?;
+        let first = broken.iter().map(|(row, _)| *row).chain(leaving).min();
+        let Some(first) = first else {
             return Ok(());
         };
-        require_not_null(table, rows, row + 1)?;
+        require_not_null(table, rows, first + 1)?;
+        let Some((row, check)) = broken.filter(|(row, _)| *row == first) else {
+            return Err(PartitionCheck::violation(table, rows, first));
+        };
         Err(Error::CheckViolation {
             schema: table.schema.clone(),
             table: table.name.clone(),
