@@ -11,20 +11,36 @@ const KEEP_TSVECTOR: [(&str, u32, bool); 2] = [
     ("tsvector_update_trigger_column", 3753, true),
 ];
 
-/// What both run.
+/// What these run.
 const BODY: &str = include_str!("tsvector_update_trigger.plpgsql");
 
+/// Compares rows as texts, in which every bit of a float shows.
+const SUPPRESS_REDUNDANT_UPDATES: &str = include_str!("suppress_redundant_updates_trigger.plpgsql");
+
 static TRIGGER_FUNCTIONS: LazyLock<Vec<Arc<RoutineDef>>> = LazyLock::new(|| {
-    let function = |(name, oid, by_column): (&str, u32, bool)| {
-        Arc::new(RoutineDef {
-            oid,
-            language: Language::Plpgsql,
-            returns: RoutineResult::Trigger,
-            body: BODY.replace("{by_column}", &by_column.to_string()),
-            ..RoutineDef::new("pg_catalog".to_string(), name.to_string())
-        })
+    let function = |name: &str, oid, body| RoutineDef {
+        oid,
+        language: Language::Plpgsql,
+        returns: RoutineResult::Trigger,
+        body,
+        ..RoutineDef::new("pg_catalog".to_string(), name.to_string())
     };
-    KEEP_TSVECTOR.map(function).to_vec()
+    let keep_tsvector = KEEP_TSVECTOR.map(|(name, oid, by_column)| {
+        function(name, oid, BODY.replace("{by_column}", &by_column.to_string()))
+    });
+    let suppress = RoutineDef {
+        settings: vec![("extra_float_digits".to_string(), vec!["3".to_string()])],
+        ..function(
+            "suppress_redundant_updates_trigger",
+            1291,
+            SUPPRESS_REDUNDANT_UPDATES.to_string(),
+        )
+    };
+    keep_tsvector
+        .into_iter()
+        .chain([suppress])
+        .map(Arc::new)
+        .collect()
 });
 
 /// The one of this oid.
