@@ -528,6 +528,9 @@ pub fn is_system_schema(name: &str) -> bool {
     name.starts_with("pg_") || name == "information_schema"
 }
 
+/// The columns that rows of every table of PostgreSQL have.
+pub const SYSTEM_COLUMNS: &[&str] = &["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+
 /// What statements call the schema of their session's temporary objects.
 pub const TEMPORARY_ALIAS: &str = "pg_temp";
 

@@ -3,8 +3,9 @@
 use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T};
-use crate::catalog::FIRST_DATABASE;
+use crate::catalog::{FIRST_DATABASE, SYSTEM_COLUMNS};
 use crate::system::catalog_version::definitions::definitions as system_relations;
+use crate::system::catalog_version::objects::{Found, UserIndex, UserRelation};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::role_oid;
 use crate::system::pg_catalog::role_rows::all_role_names;
@@ -15,9 +16,15 @@ use crate::{Error, Result};
 const RELATION: &[T] = &[T::Regclass, T::Text];
 const NAME_RELATION: &[T] = &[T::Name, T::Regclass, T::Text];
 const OID_RELATION: &[T] = &[T::Oid, T::Regclass, T::Text];
+/// A column of a relation, by its name or number, and privileges.
+const COLUMN: &[T] = &[T::Regclass, T::Any, T::Text];
+const NAME_COLUMN: &[T] = &[T::Name, T::Regclass, T::Any, T::Text];
+const OID_COLUMN: &[T] = &[T::Oid, T::Regclass, T::Any, T::Text];
 /// Relations by names of the type name, which are looked for nowhere.
 const ANY_RELATION: &[T] = &[T::Any, T::Text];
 const ANYONES_RELATION: &[T] = &[T::Any, T::Any, T::Text];
+
+const COLUMN_PRIVILEGES: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
 
 /// The user may be left out; users and objects come as names or oids.
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -31,10 +38,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("has_any_column_privilege", OID_RELATION, T::Bool, of_columns),
     FunctionDef::new("has_any_column_privilege", ANY_RELATION, T::Bool, allowed),
     FunctionDef::new("has_any_column_privilege", ANYONES_RELATION, T::Bool, allowed),
+    FunctionDef::catalog("has_column_privilege", COLUMN, T::Bool, of_column),
+    FunctionDef::catalog("has_column_privilege", NAME_COLUMN, T::Bool, of_column),
+    FunctionDef::catalog("has_column_privilege", OID_COLUMN, T::Bool, of_column),
     FunctionDef::new("has_column_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_column_privilege", &[T::Any; 4], T::Bool, allowed),
-    FunctionDef::new("has_schema_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_schema_privilege", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("has_schema_privilege", &[T::Any; 2], T::Bool, of_schema),
+    FunctionDef::catalog("has_schema_privilege", &[T::Any; 3], T::Bool, of_schema),
     FunctionDef::catalog("has_database_privilege", &[T::Any; 2], T::Bool, of_database),
     FunctionDef::catalog("has_database_privilege", &[T::Any; 3], T::Bool, of_database),
     FunctionDef::new("has_function_privilege", &[T::Any; 2], T::Bool, allowed),
@@ -91,11 +101,81 @@ fn of_table(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
 }
 
 fn of_columns(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
-    of_relation(batch, catalog, &["SELECT", "INSERT", "UPDATE", "REFERENCES"])
+    of_relation(batch, catalog, &COLUMN_PRIVILEGES)
 }
 
+/// Errors: also 42809 for a relation that is no sequence.
 fn of_sequence(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
-    of_relation(batch, catalog, &["USAGE", "SELECT", "UPDATE"])
+    let is_sequence = |found: Found<'_>| match found {
+        Found::Relation(relation) if relation.kind == 'S' => Ok(Some(true)),
+        Found::Relation(UserRelation { name, .. }) | Found::Index(_, UserIndex { name, .. }) => {
+            Err(Error::WrongObjectType {
+                name: name.clone(),
+                expected: "sequence",
+                hint: None,
+            })
+        }
+    };
+    batch.map_values(|values| allowed_of(values, catalog, &["USAGE", "SELECT", "UPDATE"], is_sequence))
+}
+
+/// The same of a column, by its name or number; NULL for a number of none. Errors: also 42703.
+fn of_column(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    batch.map_values(|values| {
+        let (who @ [.., Value::Int(_)], [column, privileges]) = values.split_at(values.len() - 2) else {
+            return Ok(None);
+        };
+        let is_there = |found: Found<'_>| {
+            let Found::Relation(relation) = found else {
+                return Ok(Some(true));
+            };
+            match column {
+                Value::Text(name) | Value::Unknown(name) => has_column(relation, name).map(Some),
+                Value::Int(number) => Ok((1..=relation.columns.len())
+                    .contains(&usize::try_from(*number).unwrap_or(0))
+                    .then_some(true)),
+                _ => Ok(None),
+            }
+        };
+        let values = [who, std::slice::from_ref(privileges)].concat();
+        allowed_of(&values, catalog, &COLUMN_PRIVILEGES, is_there)
+    })
+}
+
+/// Errors: 42703 for a name of none of its columns.
+fn has_column(relation: &UserRelation, name: &str) -> Result<bool> {
+    let is_known =
+        SYSTEM_COLUMNS.contains(&name) || relation.columns.iter().any(|column| column.name == name);
+    match is_known {
+        true => Ok(true),
+        false => Err(Error::UndefinedColumn {
+            name: format!("\"{name}\" of relation \"{}\"", relation.name),
+            hint: None,
+        }),
+    }
+}
+
+/// The same of a schema. Errors: also 3F000.
+fn of_schema(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    let ctx = catalog.statement();
+    batch.map_values(|values| {
+        let [
+            who @ ..,
+            schema,
+            Value::Text(privileges) | Value::Unknown(privileges),
+        ] = values
+        else {
+            return Ok(None);
+        };
+        if let [Value::Text(role) | Value::Unknown(role)] = who {
+            check_role(catalog, role)?;
+        }
+        if let Value::Text(name) | Value::Unknown(name) = schema {
+            ctx.catalog.schema(ctx.settings.schema_meant(name))?;
+        }
+        check_kinds(privileges, &["CREATE", "USAGE"])?;
+        Ok(matches!(schema, Value::Text(_) | Value::Unknown(_) | Value::Int(_)).then_some(true))
+    })
 }
 
 /// The same of a database, by its name or oid; NULL for an oid of none. Errors: as of relations; 3D000.
@@ -180,18 +260,31 @@ fn check_kinds(privileges: &str, kinds: &[&str]) -> Result<()> {
 /// Whether a relation is there, whoever asks; NULL for an oid of none. Errors: 42704 for a role that is none, 22023 for privileges that such
 /// relations do not have.
 fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Result<ArrayRef> {
-    batch.map_values(|values| {
-        let [who @ .., Value::Int(oid), Value::Text(privileges)] = values else {
-            return Ok(None);
-        };
-        if let [Value::Text(role)] = who {
-            check_role(catalog, role)?;
-        }
-        check_kinds(privileges, kinds)?;
-        let is_there = system_relations().iter().any(|relation| relation.oid == *oid)
-            || catalog.objects().find(*oid).is_some();
-        Ok(is_there.then_some(true))
-    })
+    batch.map_values(|values| allowed_of(values, catalog, kinds, |_| Ok(Some(true))))
+}
+
+/// The same of one, of which `is_there` tells what else is asked.
+fn allowed_of(
+    values: &[Value],
+    catalog: &CatalogContext,
+    kinds: &[&str],
+    is_there: impl Fn(Found<'_>) -> Result<Option<bool>>,
+) -> Result<Option<bool>> {
+    let [who @ .., Value::Int(oid), Value::Text(privileges)] = values else {
+        return Ok(None);
+    };
+    if let [Value::Text(role)] = who {
+        check_role(catalog, role)?;
+    }
+    let found = match catalog.objects().find(*oid) {
+        Some(found) => is_there(found)?,
+        None => system_relations()
+            .iter()
+            .any(|relation| relation.oid == *oid)
+            .then_some(true),
+    };
+    check_kinds(privileges, kinds)?;
+    Ok(found)
 }
 
 fn check_role(catalog: &CatalogContext, role: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use sqlparser::ast::ObjectName;
 
+use super::definition::RoleName;
 use super::routine::{RoutineRef, RoutineWord};
 
 /// GRANT, REVOKE, or either in ALTER DEFAULT PRIVILEGES.
@@ -13,6 +14,8 @@ pub struct Grant {
     pub columns: Vec<String>,
     /// On what.
     pub objects: GrantObjects,
+    /// To whom, or from whom; PUBLIC is `public`.
+    pub roles: Vec<RoleName>,
 }
 
 /// What privileges are granted on.
@@ -32,8 +35,8 @@ pub enum GrantObjects {
     Types(Vec<ObjectName>),
     /// Large objects, by their oids.
     LargeObjects(Vec<u32>),
-    /// Objects that are to be made.
-    Defaults,
+    /// Objects that are to be made, in these schemas.
+    Defaults(Vec<String>),
     /// What no database here has of its own, or a role.
     Others,
 }
@@ -42,7 +45,7 @@ impl Grant {
     /// Its command tag.
     pub fn tag(&self) -> &'static str {
         match (&self.objects, self.revokes) {
-            (GrantObjects::Defaults, _) => "ALTER DEFAULT PRIVILEGES",
+            (GrantObjects::Defaults(_), _) => "ALTER DEFAULT PRIVILEGES",
             (_, false) => "GRANT",
             (_, true) => "REVOKE",
         }

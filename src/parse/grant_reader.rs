@@ -49,11 +49,12 @@ impl TokenReader<'_> {
         }
         require_privileges(privileges)?;
         let objects = self.grant_objects()?;
-        self.grantees(revokes)?;
+        let (roles, _) = self.grantees(revokes)?;
         Ok(Definition::Grant(Grant {
             revokes,
             columns,
             objects,
+            roles,
         }))
     }
 
@@ -61,15 +62,16 @@ impl TokenReader<'_> {
     pub(super) fn default_privileges(&mut self) -> Result<Definition> {
         self.expect("DEFAULT")?;
         self.expect("PRIVILEGES")?;
+        let (mut roles, mut schemas) = (Vec::new(), Vec::new());
         loop {
             if self.word("FOR") {
                 if !self.word("ROLE") {
                     self.expect("USER")?;
                 }
-                self.listed(TokenReader::role_name)?;
+                roles.extend(self.listed(TokenReader::role_name)?);
             } else if self.word("IN") {
                 self.expect("SCHEMA")?;
-                self.listed(TokenReader::name)?;
+                schemas.extend(self.listed(TokenReader::name)?);
             } else {
                 break;
             }
@@ -85,12 +87,12 @@ impl TokenReader<'_> {
         if !kinds.iter().any(|kind| self.word(kind)) {
             return Err(self.syntax_error());
         }
-        self.grantees(revokes)?;
-        let objects = GrantObjects::Defaults;
+        roles.extend(self.grantees(revokes)?.0);
         Ok(Definition::Grant(Grant {
             revokes,
             columns,
-            objects,
+            objects: GrantObjects::Defaults(schemas),
+            roles,
         }))
     }
 

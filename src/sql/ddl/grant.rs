@@ -3,16 +3,22 @@
 
 use super::comment::undefined_column;
 use super::routine_ref::found_routine;
-use super::{large_object, type_lookup};
+use super::{large_object, role, type_lookup};
 use crate::Result;
 use crate::catalog::{Access, Object, ObjectKind};
+use crate::parse::definition::RoleName;
 use crate::parse::grant::{Grant, GrantObjects};
 use crate::sql::relation::relation;
 use crate::system::{Notice, StatementContext};
 
-/// Runs GRANT or REVOKE. Errors: those of finding the objects.
+/// Runs GRANT or REVOKE. Errors: those of finding the objects; 42704 for a role that does not exist.
 pub(super) async fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
     find(ctx, grant).await?;
+    grant.roles.iter().try_for_each(|role| match role {
+        RoleName::Named(name) if name == "public" => Ok(()),
+        RoleName::Named(name) => role::require(ctx, name),
+        RoleName::All | RoleName::Current => Ok(()),
+    })?;
     let everything = "There are no privileges yet: every role that connects may do everything.";
     let (said, hint) = match grant.revokes {
         true => (
@@ -44,7 +50,7 @@ async fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
                 .try_for_each(|name| relation(ctx, name, access).map(drop))
         }
         GrantObjects::Databases(names) => names.iter().try_for_each(|name| ctx.database_id(name).map(drop)),
-        GrantObjects::Schemas(names) => names
+        GrantObjects::Schemas(names) | GrantObjects::Defaults(names) => names
             .iter()
             .try_for_each(|name| ctx.catalog.schema(ctx.settings.schema_meant(name)).map(drop)),
         GrantObjects::Routines(word, routines) => routines
@@ -59,7 +65,7 @@ async fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
             }
             Ok(())
         }
-        GrantObjects::Defaults | GrantObjects::Others => Ok(()),
+        GrantObjects::Others => Ok(()),
     }
 }
 

@@ -33,7 +33,8 @@ pub(super) fn check(ctx: &StatementContext, name: &Ident) -> Result<()> {
     require(ctx, &names::fold(name))
 }
 
-fn require(ctx: &StatementContext, name: &str) -> Result<()> {
+/// The same of a name as it is. Errors: 42704.
+pub(super) fn require(ctx: &StatementContext, name: &str) -> Result<()> {
     match is_role(ctx, name) {
         true => Ok(()),
         false => Err(undefined(name)),

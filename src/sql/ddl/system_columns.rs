@@ -1,16 +1,13 @@
 //! Columns that no statement describes: those of every table of PostgreSQL, and the hidden id of rows without a key.
 
 use crate::Result;
-use crate::catalog::{ColumnDef, ColumnDefault};
+use crate::catalog::{ColumnDef, ColumnDefault, SYSTEM_COLUMNS};
 use crate::codec::row::ColumnId;
 use crate::error::Raised;
 use crate::types::SqlType;
 
 /// The hidden row id's name, which no statement can name.
 const ROW_ID_COLUMN: &str = "row id";
-
-/// The columns that rows of every table of PostgreSQL have.
-const SYSTEM_COLUMNS: &[&str] = &["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
 
 /// Errors: 42701 for the name of such a column.
 pub(super) fn check_no_system_column(name: &str) -> Result<()> {
