@@ -343,11 +343,24 @@ fn change_members(ctx: &StatementContext, change: &Memberships) -> Result<()> {
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     for member in &change.members {
         let name = named(ctx, member);
-        let known = made(ctx, &name)?;
-        let mut member = RoleDef::clone(known);
-        for of in &change.roles {
+        require(ctx, &name)?;
+        let roles = change.roles.iter().map(|of| {
             let of = named(ctx, of);
             let oid = role_oid(ctx, &of).ok_or_else(|| undefined(&of))?;
+            Ok((oid, of))
+        });
+        let roles: Vec<(u32, String)> = roles.collect::<Result<_>>()?;
+        let Some(known) = ctx.catalog.roles.get(&name) else {
+            // One that is there by itself may do everything.
+            let tell = |(_, of): &(u32, String)| match change.revokes {
+                true => tell_no_member(ctx, &name, of),
+                false => tell_member(ctx, &name, of),
+            };
+            roles.iter().for_each(tell);
+            continue;
+        };
+        let mut member = RoleDef::clone(known);
+        for (oid, of) in roles {
             match change.revokes {
                 true => take_out(ctx, &mut member, (oid, &of), change.admin),
                 false => put_in(ctx, &mut member, (oid, &of), change.admin)?,
@@ -369,25 +382,26 @@ fn put_in(ctx: &StatementContext, member: &mut RoleDef, (oid, of): (u32, &str), 
         });
     }
     match member.member_of.iter_mut().find(|(known, _)| *known == oid) {
-        Some((_, is_admin)) if *is_admin || !admin => notice(
-            ctx,
-            "00000",
-            format!("role \"{}\" is already a member of role \"{of}\"", member.name),
-            None,
-        ),
+        Some((_, is_admin)) if *is_admin || !admin => tell_member(ctx, &member.name, of),
         Some((_, is_admin)) => *is_admin = true,
         None => member.member_of.push((oid, admin)),
     }
     Ok(())
 }
 
+fn tell_member(ctx: &StatementContext, member: &str, of: &str) {
+    let message = format!("role \"{member}\" is already a member of role \"{of}\"");
+    notice(ctx, "00000", message, None);
+}
+
+fn tell_no_member(ctx: &StatementContext, member: &str, of: &str) {
+    let message = format!("role \"{member}\" is not a member of role \"{of}\"");
+    ctx.notice(Notice::warning("01000", message));
+}
+
 fn take_out(ctx: &StatementContext, member: &mut RoleDef, (oid, of): (u32, &str), only_admin: bool) {
     let Some(at) = member.member_of.iter().position(|(known, _)| *known == oid) else {
-        ctx.notice(Notice::warning(
-            "01000",
-            format!("role \"{}\" is not a member of role \"{of}\"", member.name),
-        ));
-        return;
+        return tell_no_member(ctx, &member.name, of);
     };
     match only_admin {
         true => member.member_of[at].1 = false,
