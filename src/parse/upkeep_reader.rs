@@ -148,15 +148,7 @@ impl TokenReader<'_> {
         }
         let mut place = LOCK_MODES.len() - 1;
         if self.word("IN") {
-            let mut mode = Vec::new();
-            while self.peek().is_some() && !self.word("MODE") {
-                mode.push(self.label()?.to_uppercase());
-            }
-            let mode = mode.join(" ");
-            place = match LOCK_MODES.iter().position(|known| *known == mode) {
-                Some(place) => place,
-                None => return Err(self.syntax_error()),
-            };
+            place = self.lock_mode()?;
         }
         let nowait = self.word("NOWAIT");
         let kind = UpkeepKind::Lock {
@@ -164,6 +156,28 @@ impl TokenReader<'_> {
             nowait,
         };
         Ok(Command::Keep(Upkeep { kind, targets }))
+    }
+
+    /// A mode and MODE. Errors: 42601 at the first word with which none goes on.
+    fn lock_mode(&mut self) -> Result<usize> {
+        let mut said = String::new();
+        loop {
+            let place = LOCK_MODES.iter().position(|mode| *mode == said);
+            if let Some(place) = place
+                && self.word("MODE")
+            {
+                return Ok(place);
+            }
+            let rest = LOCK_MODES.iter().filter_map(|mode| mode.strip_prefix(&said));
+            let mut next = rest.filter_map(|rest| rest.split_whitespace().next());
+            let Some(word) = next.find(|word| self.word(word)) else {
+                return Err(self.syntax_error());
+            };
+            said = match said.is_empty() {
+                true => word.to_string(),
+                false => format!("{said} {word}"),
+            };
+        }
     }
 
     fn last_name(&mut self) -> Result<Option<String>> {
