@@ -386,11 +386,14 @@ fn pairs<'a>(assignments: &'a [ast::Assignment], table: &str) -> Result<Vec<(Str
                     "number of columns does not match number of values".to_string(),
                 ));
             }
-            (AssignmentTarget::Tuple(_), other) => {
-                return Err(Error::unsupported(
-                    format!("SET (columns) = {other}"),
-                    Some("Set each column by an expression of its own."),
-                ));
+            (AssignmentTarget::Tuple(_), _) => {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::NotImplemented,
+                    message:
+                        "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression"
+                            .to_string(),
+                    hint: Some("Set each column by an expression of its own.".to_string()),
+                });
             }
         }
     }
