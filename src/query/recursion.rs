@@ -86,11 +86,8 @@ impl Binder<'_> {
             }
         }
         rename(names_of(&mut start), &cte.alias, name)?;
-        let names: Vec<String> = start
-            .columns
-            .iter()
-            .map(|column| column.column.name.clone())
-            .collect();
+        let columns = start.columns.iter();
+        let names: Vec<String> = columns.map(|column| column.column.name.clone()).collect();
         start = self.with_own_digits(start, &names)?;
         let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
         // What the terms after the first give may be NULL, but the operator takes the columns of all from the first, and
