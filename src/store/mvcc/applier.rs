@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use super::commit::Commit;
 use super::limits::{
-    APPLY_LINGER, APPLY_LOOK, GATHERED_WRITES_MAX, LARGE_LINGER, LARGE_WAITING_PART, PIECE_BYTES_MAX,
-    PIECE_WRITES_MAX,
+    APPLY_LINGER, APPLY_LOOK, COMMITS_BEHIND_LARGE_MAX, GATHERED_WRITES_MAX, LARGE_LINGER,
+    LARGE_WAITING_PART, PIECE_BYTES_MAX, PIECE_WRITES_MAX,
 };
 use super::state::{Shared, start_thread};
 use super::stored::{put_clock, put_write, split_stored};
@@ -137,6 +137,7 @@ impl Queue {
         small.writes >= GATHERED_WRITES_MAX
             || small.bytes >= PIECE_BYTES_MAX
             || state.large.bytes > self.large_bytes_max
+            || state.large.bytes > 0 && state.commits.len() > COMMITS_BEHIND_LARGE_MAX
     }
 }
 

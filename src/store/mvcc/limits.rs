@@ -30,6 +30,8 @@ pub(super) const PIECE_BYTES_MAX: usize = 2 << 20;
 pub(super) const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
 /// The same for a large commit, while others have room beside it: what a load does next may drop it, or want the processor.
 pub(super) const LARGE_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 2000 });
+/// With more commits than these behind it others are writing, and it waits no longer: theirs come after it.
+pub(super) const COMMITS_BEHIND_LARGE_MAX: usize = 64;
 /// There is room while large commits that wait take less than this part of what they may.
 pub(super) const LARGE_WAITING_PART: usize = 2;
 
