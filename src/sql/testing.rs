@@ -22,6 +22,9 @@ use crate::{Error, Result};
 
 const TXN_BYTES_MAX: usize = 64 << 20;
 
+/// How often a statement begins anew that others came before.
+const ATTEMPTS: usize = 20;
+
 /// What an answer begins with that is an error.
 pub(super) const FAILED: &str = "error ";
 
@@ -189,17 +192,35 @@ impl Client {
     pub(super) async fn run_with(&self, text: &str, parameters: &[Value]) -> Result<(String, Vec<String>)> {
         let mut last = (String::new(), Vec::new());
         for statement in parse(text)? {
-            let ctx = StatementContext {
-                hints: statement.parsed.hints.clone(),
-                ..self.context(parameters).await
-            };
+            let hints = statement.parsed.hints.clone();
             let statement = statement.into();
-            last = taken(&ctx, Box::pin(execute(&ctx, &statement)).await?).await?;
-            if self.open.is_none() && ctx.txn.has_writes() {
-                ctx.txn.commit(false).await?;
-            }
+            let mut attempts = 0;
+            last = loop {
+                let ctx = StatementContext {
+                    hints: hints.clone(),
+                    ..self.context(parameters).await
+                };
+                attempts += 1;
+                match self.run_once(&ctx, &statement).await {
+                    // What came between is over: outside a block it begins anew, as a session has it do.
+                    Err(Error::Conflict { .. }) if self.open.is_none() && attempts < ATTEMPTS => {}
+                    outcome => break outcome?,
+                }
+            };
         }
         Ok(last)
+    }
+
+    async fn run_once(
+        &self,
+        ctx: &StatementContext,
+        statement: &Arc<Statement>,
+    ) -> Result<(String, Vec<String>)> {
+        let taken = taken(ctx, Box::pin(execute(ctx, statement)).await?).await?;
+        if self.open.is_none() && ctx.txn.has_writes() {
+            ctx.txn.commit(false).await?;
+        }
+        Ok(taken)
     }
 
     /// All that one statement, as it was read, answers: tag, columns and rows, or the error with what it tells besides.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use crate::Result;
 use crate::catalog::{Access, Catalog, RelationName, TableDef, Unverified};
 use crate::error::Error;
 use crate::sql::testing::Client;
@@ -268,16 +267,6 @@ async fn while_it_is_built_an_index_is_kept_and_invalid() {
         .await;
 }
 
-/// Runs a statement beside a build, a page of which may commit between: then it is run again, as a session would.
-async fn run_again(client: &Client, text: &str) -> Result<()> {
-    loop {
-        match client.run_with(text, &[]).await {
-            Err(Error::Conflict { .. }) => {}
-            outcome => return outcome.map(drop),
-        }
-    }
-}
-
 #[tokio::test]
 async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
     let client = Client::new();
@@ -285,17 +274,13 @@ async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
     let (ctx, steps) = held_context(&client).await;
     let mut building = pin!(run_in(&ctx, "ALTER TABLE t ADD CONSTRAINT i UNIQUE (b)"));
     begin_build(&ctx, &mut building, &steps).await;
-    let early = run_again(&client, "INSERT INTO t VALUES (-1, 1)")
-        .await
-        .unwrap_err();
+    let early = client.fails("INSERT INTO t VALUES (-1, 1)").await;
     assert_eq!(
-        format!("{} {early}", early.sqlstate()),
+        early,
         "23505 duplicate key value violates unique constraint \"i\""
     );
     // The row with 200 has no entry yet: the new one takes its place, and the build finds it out.
-    run_again(&client, "INSERT INTO t VALUES (-1, 200)")
-        .await
-        .unwrap();
+    client.ok("INSERT INTO t VALUES (-1, 200)").await;
     steps.add_permits(1000);
     let error = building.await.unwrap_err();
     assert_eq!(error.to_string(), "could not create unique index \"i\"");
@@ -343,9 +328,7 @@ async fn a_build_survives_what_others_do_to_its_table() {
         let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
         begin_build(&ctx, &mut building, &steps).await;
         let other = client.other();
-        for text in meanwhile.split("; ") {
-            run_again(&other, text).await.expect(text);
-        }
+        other.ok(meanwhile).await;
         steps.add_permits(1000);
         let ended = building.await;
         let ended = ended.as_deref().map_err(Error::sqlstate);
