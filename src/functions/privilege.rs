@@ -158,52 +158,51 @@ fn has_column(relation: &UserRelation, name: &str) -> Result<bool> {
 /// The same of a schema. Errors: also 3F000.
 fn of_schema(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
     let ctx = catalog.statement();
-    batch.map_values(|values| {
-        let [
-            who @ ..,
-            schema,
-            Value::Text(privileges) | Value::Unknown(privileges),
-        ] = values
-        else {
-            return Ok(None);
-        };
-        if let [Value::Text(role) | Value::Unknown(role)] = who {
-            check_role(catalog, role)?;
+    let is_there = |schema: &Value| match schema {
+        Value::Text(name) | Value::Unknown(name) => {
+            ctx.catalog.schema(ctx.settings.schema_meant(name)).map(|_| true)
         }
-        if let Value::Text(name) | Value::Unknown(name) = schema {
-            ctx.catalog.schema(ctx.settings.schema_meant(name))?;
-        }
-        check_kinds(privileges, &["CREATE", "USAGE"])?;
-        Ok(matches!(schema, Value::Text(_) | Value::Unknown(_) | Value::Int(_)).then_some(true))
-    })
+        schema => Ok(matches!(schema, Value::Int(_))),
+    };
+    batch.map_values(|values| allowed_of_named(values, catalog, &["CREATE", "USAGE"], is_there))
 }
 
 /// The same of a database, by its name or oid; NULL for an oid of none. Errors: as of relations; 3D000.
 fn of_database(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
     let ctx = catalog.statement();
-    batch.map_values(|values| {
-        let [
-            who @ ..,
-            database,
-            Value::Text(privileges) | Value::Unknown(privileges),
-        ] = values
-        else {
-            return Ok(None);
-        };
-        if let [Value::Text(role) | Value::Unknown(role)] = who {
-            check_role(catalog, role)?;
+    let is_there = |database: &Value| match database {
+        Value::Text(name) | Value::Unknown(name) => ctx.database_id(name).map(|_| true),
+        Value::Int(oid) => {
+            let mut made = ctx.catalog.databases.values();
+            Ok(*oid == i64::from(FIRST_DATABASE) || made.any(|database| i64::from(database.oid) == *oid))
         }
-        let is_there = match database {
-            Value::Text(name) | Value::Unknown(name) => ctx.database_id(name).map(|_| true)?,
-            Value::Int(oid) => {
-                let mut made = ctx.catalog.databases.values();
-                *oid == i64::from(FIRST_DATABASE) || made.any(|database| i64::from(database.oid) == *oid)
-            }
-            _ => false,
-        };
-        check_kinds(privileges, &["CREATE", "CONNECT", "TEMPORARY", "TEMP"])?;
-        Ok(is_there.then_some(true))
-    })
+        _ => Ok(false),
+    };
+    let kinds = &["CREATE", "CONNECT", "TEMPORARY", "TEMP"];
+    batch.map_values(|values| allowed_of_named(values, catalog, kinds, is_there))
+}
+
+/// Whether an object is there that is named by text or oid, whoever asks; NULL where it is not.
+fn allowed_of_named(
+    values: &[Value],
+    catalog: &CatalogContext,
+    kinds: &[&str],
+    is_there: impl Fn(&Value) -> Result<bool>,
+) -> Result<Option<bool>> {
+    let [
+        who @ ..,
+        object,
+        Value::Text(privileges) | Value::Unknown(privileges),
+    ] = values
+    else {
+        return Ok(None);
+    };
+    if let [Value::Text(role) | Value::Unknown(role)] = who {
+        check_role(catalog, role)?;
+    }
+    let found = is_there(object)?;
+    check_kinds(privileges, kinds)?;
+    Ok(found.then_some(true))
 }
 
 /// Whether a role is a member of another: whoever may do everything is of all. Errors: 42704, 22023.

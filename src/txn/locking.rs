@@ -53,11 +53,17 @@ impl Transaction {
     /// Locks keys whose values were read; they are as the snapshot has them until the transaction ends. Errors: `Conflict` when one
     /// was changed since (`ConcurrentDelete` where the transaction keeps its snapshot and the value is gone), which leaves the locks; 40P01, 55P03, 53200.
     pub async fn lock(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
+        self.lock_read(keys, mode).await.map(drop)
+    }
+
+    /// The same; answers for what it had to wait.
+    async fn lock_read(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<Unlocked> {
         if self.locks().are_read(keys, mode) {
-            return Ok(());
+            return Ok(Unlocked::default());
         }
         let locked = self.ask(keys, mode, LockWait::Block, LockAsks::Changes).await?;
-        self.require_unchanged(keys, &locked, mode).await
+        self.require_unchanged(keys, &locked, mode).await?;
+        Ok(locked.unlocked)
     }
 
     /// Locks the records of tables, one after the other, for a statement that reads or writes their rows behind that. Errors: `Conflict`
@@ -70,14 +76,8 @@ impl Transaction {
     /// The same for a record that is read: it is as the snapshot has it. Errors: as [`Transaction::lock`], too.
     pub async fn lock_before_writing(&self, record: Vec<u8>, mode: LockMode) -> Result<()> {
         let records = [record];
-        if self.locks().are_read(&records, mode) {
-            return Ok(());
-        }
-        let locked = self
-            .ask(&records, mode, LockWait::Block, LockAsks::Changes)
-            .await?;
-        self.require_unchanged(&records, &locked, mode).await?;
-        self.require_no_wait(&records, &locked.unlocked)
+        let unlocked = self.lock_read(&records, mode).await?;
+        self.require_no_wait(&records, &unlocked)
     }
 
     /// Errors: `Conflict`.

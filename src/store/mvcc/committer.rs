@@ -346,7 +346,7 @@ impl Committer {
         match step {
             Ok(Step::Again) => self.large = Some(large),
             Ok(Step::ReadyToClose) if !large.has_room() => {
-                self.shared.memtable.is_waited_for();
+                self.shared.memtable.hurry();
                 self.large = Some(large);
             }
             Ok(Step::ReadyToClose) => {

@@ -211,37 +211,21 @@ impl Memtable {
         let end = range.end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut behind: Option<Vec<u8>> = None;
         loop {
-            let start = match &behind {
-                Some(key) => Bound::Excluded(key.as_slice()),
-                None => Bound::Included(range.start.as_slice()),
-            };
-            if self.is_empty() || is_empty_interval(start, end) {
-                return deletions;
-            }
-            let state = self.read();
-            let entries = state.entries((start, end), false, Timestamp::MAX);
-            let mut last = None;
-            for (walked, entry) in (1..).zip(entries) {
-                let newest = newest_of(entry.versions, entry.large, Timestamp::MAX);
-                if newest.is_some_and(|(_, write)| write.value().is_some()) {
-                    let key = entry.key.to_vec();
-                    deletions.push(Write::Delete { key });
-                }
-                if walked == COLLECT_KEYS_MAX {
-                    last = Some(entry.key.to_vec());
-                    break;
-                }
-            }
-            drop(state);
-            match last {
-                Some(_) => behind = last,
+            let from = Bound::Included(range.start.as_slice());
+            let start = behind.as_deref().map_or(from, Bound::Excluded);
+            let all = (usize::MAX, usize::MAX);
+            let found = self.collect((start, end), false, Timestamp::MAX, all, usize::MAX);
+            let put = found.rows.into_iter().filter(|(_, value)| value.is_some());
+            deletions.extend(put.map(|(key, _)| Write::Delete { key }));
+            match found.stopped_at {
+                Some(last) => behind = Some(last),
                 None => return deletions,
             }
         }
     }
 
-    /// Somebody waits until the engine has what is here.
-    pub(super) fn is_waited_for(&self) {
+    /// Has the applier linger no more: somebody waits until the engine has what is here.
+    pub(super) fn hurry(&self) {
         self.is_in_the_way.store(true, atomic::Ordering::Relaxed);
     }
 

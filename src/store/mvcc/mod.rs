@@ -75,7 +75,7 @@
 //! 3. What the applier replaces is in the undo map before the engine changes, if a snapshot that sees it is open. None can
 //!    open any more, for only visible commits are applied.
 //! 4. A version leaves the undo map when the last open snapshot that sees it has closed or was given up. A commit leaves
-//!    the memtable when the engine has all of it.
+//!    the memtable when the engine has all of it, but for what a later durable commit deletes of a dropped range ([`abandoned`]).
 //! 5. A snapshot that was given up answers `SnapshotTooOld` from then on, never a wrong row. The undo map exceeds its
 //!    budget by at most one piece's replaced values; the memtable its own by one group, or by one large commit.
 //! 6. A snapshot sees a commit that is not visible only where its owner has locked a key that this one wrote, and with it all that it

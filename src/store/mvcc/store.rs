@@ -168,7 +168,7 @@ impl MvccStore {
         let mut checkpointed = self.shared.checkpointed.subscribe();
         while *checkpointed.borrow_and_update() < committed {
             // The applier may not have got so far yet: then another follows.
-            self.shared.memtable.is_waited_for();
+            self.shared.memtable.hurry();
             if !self.checkpoints.make_now() || checkpointed.changed().await.is_err() {
                 break;
             }
@@ -296,7 +296,7 @@ impl MvccStore {
             if let Some(failure) = self.shared.failure() {
                 return Err(failure);
             }
-            self.shared.memtable.is_waited_for();
+            self.shared.memtable.hurry();
             tokio::time::sleep(WAIT_OF_DELETED_PAGE).await;
         }
         Ok(Some(abandoning))
