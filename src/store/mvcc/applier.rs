@@ -192,7 +192,7 @@ fn apply(shared: &Shared, commits: &[Arc<Commit>]) -> Result<()> {
     let mut left = writes.peekable();
     while left.peek().is_some() {
         let (mut piece, mut bytes) = (Vec::new(), 0);
-        let abandoned = shared.abandoned.now();
+        let abandoned = shared.abandoned.now(&*shared.engine)?;
         while let Some((timestamp, write)) =
             left.next_if(|_| !last.is_large || piece.len() < PIECE_WRITES_MAX && bytes < PIECE_BYTES_MAX)
         {

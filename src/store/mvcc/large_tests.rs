@@ -169,7 +169,7 @@ async fn what_is_dropped_before_the_engine_has_it_never_gets_there() {
         let store = Arc::clone(&store);
         async move { store.delete_range(KeyRange::of_prefix(&[1])).await }
     });
-    while store.shared.abandoned.now().is_empty() {
+    while store.shared.abandoned.is_empty() {
         tokio::task::yield_now().await;
     }
     let mut most = 0;
@@ -190,6 +190,34 @@ async fn what_is_dropped_before_the_engine_has_it_never_gets_there() {
     store.commit(load(1, 3)).await.unwrap();
     applied(&store).await;
     assert_eq!(rows_now(&*store).await.len(), 2 * (LARGE_WRITES + 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_engine_has_of_a_dropped_range_is_deleted_there_and_not_passed_over() {
+    let disk = SimulatedDisk::new(1);
+    let (engine, store) = gated_on(Some(&disk), usize::MAX);
+    engine.let_through(usize::MAX);
+    // Of these the engine has some, and hears of their deletions and newer values only after the range was dropped.
+    let puts = |keys: std::ops::Range<u8>, value: u8| blind(keys.map(|key| put([1, key], [value])).collect());
+    store.commit(puts(10..30, 1)).await.unwrap();
+    applied(&store).await;
+    engine.let_through(0);
+    let delete = |key| Write::Delete { key: vec![1, key] };
+    store.commit(blind((10..20).map(delete).collect())).await.unwrap();
+    store.commit(puts(0..40, 2)).await.unwrap();
+    store.commit(blind((15..18).map(delete).collect())).await.unwrap();
+    let passing = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.pass_over(&KeyRange::of_prefix(&[1])).await }
+    });
+    while store.shared.abandoned.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    engine.let_through(usize::MAX);
+    passing.await.unwrap().unwrap();
+    assert_eq!(engine.count(1), 0);
+    let (_, found) = reopened(store, &disk).await;
+    assert_eq!(found, BTreeMap::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,7 +8,6 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::abandoned::Abandoning;
 use super::applier::Applier;
 use super::checkpoint::{Checkpointer, Waker};
 use super::commit::{Size, bytes_in_memory};
@@ -211,7 +210,7 @@ impl MvccStore {
     /// not keep the whole range for this one.
     async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
         let _deleting = self.deleting.lock().await;
-        let _abandoning = self.abandon(&range).await?;
+        self.abandon(&range).await?;
         loop {
             let view = self.open_view(0)?;
             let ranges = vec![range.clone()];
@@ -255,13 +254,13 @@ impl MvccStore {
     }
 
     /// Gives the disk what it can have at once of a range that nobody uses, unless an old snapshot may still see it; and keeps from the
-    /// engine what it does not have yet, for as long as what it answers is kept.
-    async fn abandon(&self, range: &KeyRange) -> Result<Option<Abandoning<'_>>> {
+    /// engine what it does not have yet.
+    async fn abandon(&self, range: &KeyRange) -> Result<()> {
         let useless_since = self.shared.undo.visible();
         // Whatever made the range useless is durable when its files go.
         self.commit_and_wait(Batch::default()).await?;
         if self.shared.undo.has_snapshot_before(useless_since) {
-            return Ok(None);
+            return Ok(());
         }
         let (shared, files) = (Arc::clone(&self.shared), range.clone());
         run_blocking(move || {
@@ -272,15 +271,15 @@ impl MvccStore {
         self.pass_over(range).await
     }
 
-    /// Has the applier pass over what the memtable has of a range that nobody uses. A commit in the log deletes it first: engine and log
-    /// agree at any time, and after a crash it does not come back.
-    async fn pass_over(&self, range: &KeyRange) -> Result<Option<Abandoning<'_>>> {
+    /// Has the applier pass over what the memtable has of a range that nobody uses and the engine does not have, and waits until it has
+    /// come so far. A commit in the log deletes it first: engine and log agree at any time, and after a crash it does not come back.
+    pub(super) async fn pass_over(&self, range: &KeyRange) -> Result<()> {
         let (shared, keys) = (Arc::clone(&self.shared), range.clone());
         let deletions = run_blocking(move || Ok(shared.memtable.deletions(&keys))).await?;
         let bytes_max = self.shared.options.large_commits_bytes_max;
         let bytes = bytes_in_memory(&deletions);
         if deletions.is_empty() || !self.shared.memtable.has_room_for_large(bytes, bytes_max) {
-            return Ok(None);
+            return Ok(());
         }
         self.commit_and_wait(Batch {
             known: (0..deletions.len()).map(|at| (at, true)).collect(),
@@ -290,7 +289,7 @@ impl MvccStore {
         })
         .await?;
         let deleted = self.shared.undo.visible();
-        let abandoning = self.shared.abandoned.begin(range.clone(), deleted);
+        let _abandoning = self.shared.abandoned.begin(range.clone(), deleted);
         while self.shared.applied.load(Ordering::Acquire) < deleted {
             self.shared.check_open()?;
             if let Some(failure) = self.shared.failure() {
@@ -299,7 +298,7 @@ impl MvccStore {
             self.shared.memtable.hurry();
             tokio::time::sleep(WAIT_OF_DELETED_PAGE).await;
         }
-        Ok(Some(abandoning))
+        Ok(())
     }
 
     async fn split(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {
