@@ -2,6 +2,7 @@
 //! the committer; knows nothing of either.
 
 use std::cell::Cell;
+use std::ops::Bound;
 
 use super::limits::{LARGE_BYTES, LARGE_WRITES};
 use crate::store::log::Timestamp;
@@ -45,6 +46,27 @@ impl Commit {
     /// What it writes to a key, if it does.
     pub(super) fn find(&self, key: &[u8]) -> Option<&Write> {
         self.place(key).map(|at| &self.writes[at])
+    }
+
+    /// Its writes of keys in the interval.
+    pub(super) fn within(&self, (start, end): (Bound<&[u8]>, Bound<&[u8]>)) -> &[Write] {
+        let writes = &self.writes;
+        let from = match start {
+            Bound::Included(start) => writes.partition_point(|write| write.key() < start),
+            Bound::Excluded(start) => writes.partition_point(|write| write.key() <= start),
+            Bound::Unbounded => 0,
+        };
+        let until = match end {
+            Bound::Included(end) => writes.partition_point(|write| write.key() <= end),
+            Bound::Excluded(end) => writes.partition_point(|write| write.key() < end),
+            Bound::Unbounded => writes.len(),
+        };
+        &writes[from..until]
+    }
+
+    /// Whether it gives a key of the interval a value.
+    pub(super) fn puts_within(&self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        self.within(bounds).iter().any(|write| write.value().is_some())
     }
 
     /// Tells of keys whether it writes them: fastest of those that it writes one after the other, and that are asked for so.

@@ -160,6 +160,29 @@ async fn above_their_limit_large_commits_wait_for_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_taken_from_the_head_of_a_load_is_walked_once() {
+    let (engine, store) = gated(usize::MAX);
+    store.commit(load(1, 1)).await.unwrap();
+    let key = |n: usize| [&[1][..], &(n as u16).to_be_bytes()].concat();
+    for n in 0..100 {
+        let snapshot = store.snapshot().await.unwrap();
+        let first = rows(&*snapshot).await.unwrap().into_iter().next();
+        assert_eq!(first, Some((key(n), vec![1])));
+        store
+            .commit(blind(vec![Write::Delete { key: key(n) }]))
+            .await
+            .unwrap();
+        let newest = store.newest_commit();
+        let behind = store.shared.memtable.behind_emptied(&[1], false, newest);
+        assert!(behind.is_none_or(|behind| behind <= key(n)), "{n}");
+    }
+    let newest = store.newest_commit();
+    let behind = store.shared.memtable.behind_emptied(&[1], false, newest);
+    engine.let_through(usize::MAX);
+    assert!(behind.is_some_and(|behind| behind > key(90)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_dropped_before_the_engine_has_it_never_gets_there() {
     let disk = SimulatedDisk::new(1);
     let (engine, store) = gated_on(Some(&disk), usize::MAX);

@@ -40,6 +40,11 @@ pub(super) const APPLY_LOOK: Duration = Duration::from_millis(if cfg!(test) { 1 
 /// … as they do when they pass so many deleted keys in the memtable: behind the head of a queue.
 pub(super) const DELETED_IN_THE_WAY: usize = if cfg!(test) { 8 } else { 128 };
 
+/// An interval of keys is noted as emptied when a scan passes so many deleted ones in it …
+pub(super) const EMPTIED_KEYS_MIN: usize = if cfg!(test) { 2 } else { 16 };
+/// … and so many intervals at most: scans and commits look at each.
+pub(super) const EMPTIED_MAX: usize = 16;
+
 /// How often the checkpointer looks at a disk that is nearly full while a commit waits for room: half a second each.
 pub(super) const LOOKS_FOR_ROOM_MAX: usize = 20;
 

@@ -6,6 +6,8 @@
 //! found here is the answer, and only what is not is asked of the engine, and then of the undo map.
 //!
 //! A large commit is not copied key by key: it is searched as the sorted list that it came as. There are few at a time.
+//!
+//! It also knows intervals of keys in which nobody sees a row ([`Emptied`]), for it is the first that a commit comes to.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -16,6 +18,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 
 use super::commit::Commit;
+use super::emptied::{Emptied, Interval};
 use super::limits::DELETED_IN_THE_WAY;
 use super::undo::is_empty_interval;
 use crate::store::log::Timestamp;
@@ -31,6 +34,7 @@ const KEY_INLINE_BYTES: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Memtable {
     state: RwLock<State>,
+    emptied: Emptied,
     /// A reader passed many keys that are deleted, or somebody waits for the engine.
     is_in_the_way: AtomicBool,
     /// Commits held: lets readers skip the lock in the common case of none. Raised before a commit is visible.
@@ -73,6 +77,8 @@ struct State {
     rows: BTreeMap<Key, Versions>,
     /// Large commits, oldest first.
     large: VecDeque<Arc<Commit>>,
+    /// The newest commit that was taken away.
+    removed: Timestamp,
 }
 
 /// What a commit made of a key: the place of the write in its commit.
@@ -100,6 +106,8 @@ impl Memtable {
         self.commits.fetch_add(1, atomic::Ordering::Release);
         *self.lock_bytes().of(commit) += commit.bytes;
         let mut state = self.write();
+        self.emptied
+            .forget(|interval| commit.puts_within(interval.bounds()));
         if commit.is_large {
             state.large.push_back(Arc::clone(commit));
             return;
@@ -125,6 +133,7 @@ impl Memtable {
         for commit in commits {
             *self.lock_bytes().of(commit) -= commit.bytes;
             let mut state = self.write();
+            state.removed = commit.timestamp;
             if commit.is_large {
                 state.large.pop_front();
                 continue;
@@ -203,6 +212,28 @@ impl Memtable {
             self.is_in_the_way.store(true, atomic::Ordering::Relaxed);
         }
         collected
+    }
+
+    /// Where a scan of a snapshot at `timestamp` may go on that stands at `border`: see [`Emptied::behind`].
+    pub(super) fn behind_emptied(
+        &self,
+        border: &[u8],
+        reverse: bool,
+        timestamp: Timestamp,
+    ) -> Option<Vec<u8>> {
+        self.emptied.behind(border, reverse, timestamp)
+    }
+
+    /// Notes an interval in which a snapshot of its time saw nothing, if nobody has put a key there since.
+    pub(super) fn note_emptied(&self, interval: Interval) {
+        if interval.is_empty() {
+            return;
+        }
+        // No commit comes meanwhile.
+        let state = self.read();
+        if state.removed <= interval.since && !state.puts_after(interval.since, interval.bounds()) {
+            self.emptied.note(interval);
+        }
     }
 
     /// A deletion of each key of the range that has a value here, in the order of keys.
@@ -300,6 +331,22 @@ impl Versions {
             Versions::Many(versions) => versions.iter().rfind(is_seen),
         }
     }
+
+    /// Whether one is a value that was put after `timestamp`.
+    fn put_after(&self, timestamp: Timestamp) -> bool {
+        let is_put =
+            |version: &Version| version.commit.timestamp > timestamp && version.write().value().is_some();
+        match self {
+            Versions::One(version) => is_put(version),
+            Versions::Many(versions) => versions.iter().any(is_put),
+        }
+    }
+}
+
+impl Version {
+    fn write(&self) -> &Write {
+        &self.commit.writes[self.at]
+    }
 }
 
 impl State {
@@ -318,6 +365,14 @@ impl State {
         self.large.iter().map(Arc::as_ref).filter(is_seen)
     }
 
+    /// Whether a commit after `timestamp` puts a key of the interval.
+    fn puts_after(&self, timestamp: Timestamp, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
+        let mut rows = self.rows.range::<[u8], _>(bounds);
+        let mut large = self.large.iter().filter(|commit| commit.timestamp > timestamp);
+        rows.any(|(_, versions)| versions.put_after(timestamp))
+            || large.any(|commit| commit.puts_within(bounds))
+    }
+
     /// What stands under the keys of the interval, in scan order, that of large commits up to `timestamp` among the others.
     fn entries<'a>(
         &'a self,
@@ -328,7 +383,7 @@ impl State {
         let rows = self.rows.range::<[u8], _>(bounds);
         let rows = rows.map(|(key, versions)| (key.as_slice(), versions));
         let large = self.large_up_to(timestamp).map(|commit| {
-            let writes = within(&commit.writes, bounds).iter();
+            let writes = commit.within(bounds).iter();
             let writes = writes.map(|write| (commit.timestamp, write));
             in_order(writes, reverse)
         });
@@ -350,7 +405,7 @@ fn newest_of<'a>(
     timestamp: Timestamp,
 ) -> Option<Seen<'a>> {
     let version = versions.and_then(|versions| versions.newest(timestamp));
-    let small = version.map(|version| (version.commit.timestamp, &version.commit.writes[version.at]));
+    let small = version.map(|version| (version.commit.timestamp, version.write()));
     small
         .into_iter()
         .chain(large)
@@ -411,21 +466,6 @@ impl<'a> Iterator for Entries<'a> {
                 .map(|(_, versions)| versions),
         })
     }
-}
-
-/// The writes, sorted by key, whose keys lie in the interval.
-fn within<'a>(writes: &'a [Write], (start, end): (Bound<&[u8]>, Bound<&[u8]>)) -> &'a [Write] {
-    let from = match start {
-        Bound::Included(start) => writes.partition_point(|write| write.key() < start),
-        Bound::Excluded(start) => writes.partition_point(|write| write.key() <= start),
-        Bound::Unbounded => 0,
-    };
-    let until = match end {
-        Bound::Included(end) => writes.partition_point(|write| write.key() <= end),
-        Bound::Excluded(end) => writes.partition_point(|write| write.key() < end),
-        Bound::Unbounded => writes.len(),
-    };
-    &writes[from..until]
 }
 
 #[cfg(test)]

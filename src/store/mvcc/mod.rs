@@ -84,6 +84,8 @@
 //! 8. After an error of log or engine nothing more is appended, made visible or acknowledged: [`Store::failed`] says why, and
 //!    every later batch gets that error before anything else is judged. What was visible stays readable.
 //! 9. A segment of the log is recycled only when every commit in it is durable in the engine.
+//! 10. In an interval that is known as [`emptied`] no snapshot from its time on sees a row: a commit that puts a key there ends it
+//!     before the commit is visible.
 
 mod abandoned;
 mod applier;
@@ -92,6 +94,8 @@ mod commit;
 mod commit_thread;
 mod committer;
 mod counts;
+mod cursor;
+mod emptied;
 mod group;
 mod large;
 mod limits;

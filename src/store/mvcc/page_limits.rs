@@ -31,6 +31,14 @@ impl Limits {
         self.rows_max <= other.rows_max && self.bytes_max <= other.bytes_max
     }
 
+    /// The same, and so many rows more.
+    pub(super) fn with_rows(self, more: usize) -> Limits {
+        Limits {
+            rows_max: self.rows_max.saturating_add(more),
+            ..self
+        }
+    }
+
     /// The limits of the page after one with rows.
     pub(super) fn grown(self, limits_max: Limits) -> Limits {
         Limits::new(

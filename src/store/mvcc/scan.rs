@@ -7,12 +7,16 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::cursor::Cursor;
+use super::emptied::Interval;
+use super::limits::EMPTIED_KEYS_MIN;
+use super::memtable::MemtableRow;
 use super::page_limits::Limits;
 use super::stored::split_stored;
 use super::view::{View, run_blocking};
 use crate::Result;
 use crate::codec::successor;
-use crate::store::{KeyRange, Page, Scan, ScanRequest};
+use crate::store::{Page, Scan, ScanRequest};
 
 /// The first page of a scan is small, so that the first row comes at once; each after it is larger.
 const FIRST_PAGE: Limits = Limits::new(128, 64 << 10);
@@ -24,9 +28,6 @@ const FIRST_PAGE_OF_FEW: Limits = Limits::new(24, 32 << 10);
 const INLINE_PAGE_MAX: Limits = Limits::new(1024, 512 << 10);
 /// No page is larger (but for one large row): offsets in a page have 32 bits.
 const PAGE_BYTES_LIMIT: usize = 256 << 20;
-
-/// The least key of a store; below it stands only the clock.
-const LEAST_KEY: &[u8] = &[0];
 
 /// A scan of a snapshot.
 pub(super) struct MvccScan {
@@ -47,18 +48,6 @@ pub(super) struct MvccScan {
 
 /// A page on its way, and the cursor behind it.
 type Reading = BoxFuture<'static, Result<(Page, Cursor)>>;
-
-/// Where a scan stands: a place in sorted, disjoint ranges.
-#[derive(Debug, Clone)]
-pub(super) struct Cursor {
-    ranges: Arc<[KeyRange]>,
-    reverse: bool,
-    /// Ranges walked to their end, counted in the scan's direction.
-    done: usize,
-    /// The bound to go on from within the current range instead of its own: the start (inclusive), or in reverse the
-    /// end (exclusive).
-    resume: Option<Vec<u8>>,
-}
 
 impl MvccScan {
     pub(super) fn new(view: Arc<View>, request: ScanRequest) -> MvccScan {
@@ -159,83 +148,6 @@ impl std::fmt::Debug for MvccScan {
     }
 }
 
-impl Cursor {
-    /// At the first key of the ranges, or at the last in reverse.
-    pub(super) fn new(ranges: Vec<KeyRange>, reverse: bool) -> Cursor {
-        Cursor {
-            ranges: ranges.into(),
-            reverse,
-            done: 0,
-            resume: None,
-        }
-    }
-
-    /// Whether every range was walked to its end.
-    pub(super) fn is_done(&self) -> bool {
-        self.done >= self.ranges.len()
-    }
-
-    /// What is left of the current range: start (inclusive, at least the least key) and end (exclusive).
-    fn bounds(&self) -> Option<(&[u8], Option<&[u8]>)> {
-        let range = self.range(self.done)?;
-        let (mut start, mut end) = (range.start.as_slice(), range.end.as_deref());
-        if let Some(resume) = &self.resume {
-            if self.reverse {
-                end = Some(resume)
-            } else {
-                start = resume
-            }
-        }
-        Some((start.max(LEAST_KEY), end))
-    }
-
-    fn range(&self, done: usize) -> Option<&KeyRange> {
-        let index = if self.reverse {
-            self.ranges.len().checked_sub(done + 1)?
-        } else {
-            done
-        };
-        self.ranges.get(index)
-    }
-
-    /// Goes on after `key`.
-    fn resume_after(&mut self, key: &[u8]) {
-        self.resume = Some(if self.reverse {
-            key.to_vec()
-        } else {
-            successor(key)
-        });
-    }
-
-    /// Goes on with the next range.
-    fn next_range(&mut self) {
-        self.done += 1;
-        self.resume = None;
-    }
-
-    fn skip_to(&mut self, key: &[u8]) {
-        while let Some(range) = self.range(self.done) {
-            let is_behind = match self.reverse {
-                true => range.start.as_slice() > key,
-                false => range.end.as_deref().is_some_and(|end| end <= key),
-            };
-            if !is_behind {
-                break;
-            }
-            self.next_range();
-        }
-        let Some((start, end)) = self.bounds() else { return };
-        if self.reverse {
-            let bound = successor(key);
-            if end.is_none_or(|end| bound.as_slice() < end) {
-                self.resume = Some(bound);
-            }
-        } else if start < key {
-            self.resume = Some(key.to_vec());
-        }
-    }
-}
-
 /// Whether a page may be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
@@ -270,6 +182,19 @@ pub(super) fn fill(
         && entries_left > 0
         && let Some((start, end)) = cursor.bounds()
     {
+        let border = if cursor.reverse { end } else { Some(start) };
+        let memtable = &view.shared.memtable;
+        let behind =
+            border.and_then(|border| memtable.behind_emptied(border, cursor.reverse, view.timestamp));
+        let (start, end) = match (&behind, cursor.reverse) {
+            (Some(behind), false) => (behind.as_slice(), end),
+            (Some(behind), true) => (start, Some(behind.as_slice())),
+            (None, _) => (start, end),
+        };
+        if end.is_some_and(|end| end <= start) {
+            cursor.next_range();
+            continue;
+        }
         let piece = Piece {
             view,
             start,
@@ -340,7 +265,9 @@ impl Piece<'_> {
             (limits.rows_max, *entries_left),
             limits.bytes_max,
         );
-        let read = self.read_engine(memtable.stopped_at.as_deref(), entries_left, page)?;
+        // So many of the engine's rows go again.
+        let going = deleted_keys(&memtable.rows).count();
+        let read = self.read_engine((memtable.stopped_at.as_deref(), going), entries_left, page)?;
         let mut reached = match read.reached {
             Reached::End => None,
             Reached::Key(key) => Some(key),
@@ -371,10 +298,47 @@ impl Piece<'_> {
             page,
         );
         trim(page, limits, &mut reached);
+        if going >= EMPTIED_KEYS_MIN {
+            self.note_emptied(&memtable.rows, (page, from), reached.as_deref());
+        }
         Ok(PieceRead {
             reached: reached.map_or(Reached::End, Reached::Key),
             is_verified: read.is_verified && undo.rows.is_empty() && memtable.rows.is_empty(),
         })
+    }
+
+    /// Tells the memtable in which intervals there is no row although it has many keys there: before the lowest of the page's rows,
+    /// which begin at `from`, and behind the highest.
+    fn note_emptied(&self, rows: &[MemtableRow], (page, from): (&Page, usize), reached: Option<&[u8]>) {
+        if self.view.check().is_err() {
+            return;
+        }
+        let (start, end) = match (reached, self.reverse) {
+            (Some(last), false) => (self.start, Some(successor(last))),
+            (Some(last), true) => (last, self.end.map(<[u8]>::to_vec)),
+            (None, _) => (self.start, self.end.map(<[u8]>::to_vec)),
+        };
+        let row = |at: usize| (from..page.len()).contains(&at).then(|| page.row(at).0);
+        let (first, last) = (row(from), row(page.len().saturating_sub(1)));
+        let (lowest, highest) = if self.reverse {
+            (last, first)
+        } else {
+            (first, last)
+        };
+        let before = (start.to_vec(), lowest.map(<[u8]>::to_vec).or_else(|| end.clone()));
+        let behind = highest.map(|highest| (successor(highest), end));
+        for (start, end) in [Some(before), behind].into_iter().flatten() {
+            let Some(end) = end else { continue };
+            let are_there =
+                deleted_keys(rows).filter(|key| *key >= start.as_slice() && *key < end.as_slice());
+            if are_there.count() >= EMPTIED_KEYS_MIN {
+                let since = self.view.timestamp;
+                self.view
+                    .shared
+                    .memtable
+                    .note_emptied(Interval { start, end, since });
+            }
+        }
     }
 
     /// The keys of the piece, up to `reached` and with it.
@@ -387,11 +351,11 @@ impl Piece<'_> {
         }
     }
 
-    /// Appends the engine's entries that the snapshot sees, up to `border` and with it: those that are in memory, or when there are
-    /// none, and it may wait, those that are next.
+    /// Appends the engine's entries that the snapshot sees, up to `border` and with it, so many more than the page may hold as `going`
+    /// says: those that are in memory, or when there are none, and it may wait, those that are next.
     fn read_engine(
         &self,
-        border: Option<&[u8]>,
+        (border, going): (Option<&[u8]>, usize),
         entries_left: &mut usize,
         page: &mut Page,
     ) -> Result<PieceRead> {
@@ -404,6 +368,7 @@ impl Piece<'_> {
         let mut entries = EngineEntries {
             piece: self,
             page,
+            limits: self.limits.with_rows(going),
             left: entries_left,
             looked_at: LookedAt::Nothing,
             is_enough: false,
@@ -480,6 +445,7 @@ impl Piece<'_> {
 struct EngineEntries<'a> {
     piece: &'a Piece<'a>,
     page: &'a mut Page,
+    limits: Limits,
     /// Entries that may be looked at yet.
     left: &'a mut usize,
     looked_at: LookedAt,
@@ -512,7 +478,7 @@ impl EngineEntries<'_> {
             }
         }
         *self.left -= 1;
-        self.is_enough = *self.left == 0 || is_full(self.page, self.piece.limits);
+        self.is_enough = *self.left == 0 || is_full(self.page, self.limits);
         match self.is_enough {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -527,6 +493,11 @@ impl EngineEntries<'_> {
             }
         }
     }
+}
+
+fn deleted_keys(rows: &[MemtableRow]) -> impl Iterator<Item = &[u8]> {
+    let deleted = rows.iter().filter(|(_, value)| value.is_none());
+    deleted.map(|(key, _)| key.as_slice())
 }
 
 fn is_full(page: &Page, limits: Limits) -> bool {

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use super::cursor::Cursor;
 use super::page_limits::Limits;
-use super::scan::{Cursor, Wait, fill};
+use super::scan::{Wait, fill};
 use super::view::View;
 use crate::Result;
 use crate::store::{KeyRange, Page};

@@ -13,6 +13,7 @@ use super::checkpoint::{Checkpointer, Waker};
 use super::commit::{Size, bytes_in_memory};
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
+use super::cursor::Cursor;
 use super::group::view_of;
 use super::limits::{
     BUSY_BYTES, DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAIT_OF_DELETED_PAGE, WAITING_BATCHES_MAX,
@@ -22,7 +23,7 @@ use super::lock;
 use super::page_limits::Limits;
 use super::recent::Watch;
 use super::replay;
-use super::scan::{Cursor, Wait, fill};
+use super::scan::{Wait, fill};
 use super::snapshot::MvccSnapshot;
 use super::split::split_points;
 use super::state::{Shared, start_thread};
