@@ -117,6 +117,7 @@ impl Mirror<'_> {
             known: Vec::new(),
             unseen: false,
             passes_on: None,
+            locks: None,
             snapshot: over.map(|at| Arc::clone(&self.snapshots[at].0)),
             writes: writes
                 .iter()
@@ -427,6 +428,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
         known: Vec::new(),
         unseen: false,
         passes_on: None,
+        locks: None,
         snapshot: Some(snapshot),
         writes: vec![write(from, source - amount), write(to, target + amount)],
         checked: vec![0, 1],

@@ -58,8 +58,8 @@ pub(crate) use disk::simulated::SimulatedDisk;
 pub use inspect::inspect_store;
 pub use kind::StoreKind;
 pub use locks::{
-    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, RangeState,
-    Unlocked, Wanted, WantedRange,
+    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, LocksToEnd,
+    RangeState, Unlocked, Wanted, WantedRange,
 };
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
@@ -133,6 +133,8 @@ pub struct Batch {
     /// The locks under which it was made. Those of keys that it writes may go to whoever waits for them as soon as its place among the
     /// commits is sure, before it is durable: who gets them is told by [`Locked::rests_on`].
     pub passes_on: Option<Arc<HeldLocks>>,
+    /// The locks that are to stand until the store is done with the batch, whoever waits for that, and goes.
+    pub locks: Option<Arc<LocksToEnd>>,
 }
 
 impl Batch {
@@ -234,7 +236,8 @@ pub trait Store: Debug + Send + Sync {
     /// The time of day by which its rows are over.
     fn clock(&self) -> &Arc<WallClock>;
     /// Removes every key of the range by pages (each page one commit); for dropped tables. The commit that dropped them is visible: no
-    /// snapshot of it or a later commit is used to read or write there. Safe to repeat.
+    /// snapshot of it or a later commit is used to read or write there, and no commit to it begins. Those that are under way come first. Safe
+    /// to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
     /// When it answers, what was committed before the call stands in the engine's files, and the segments of the log that nobody needs any
     /// more are free for the next commits. Nothing, for a store without a disk.

@@ -1,7 +1,8 @@
 //! `Interrupt`: how a running statement is stopped from outside, by a cancel request, a time limit, a client that has
 //! gone, a server that shuts down or another session. Raised by `wire` and by `pg_cancel_backend` and kin; a session runs
 //! everything that may be stopped under `guard`,
-//! and commits outside it, so that a commit is never left half answered.
+//! and commits outside it, so that a commit is never left half answered. What a statement commits on its way it leaves to a
+//! job (`Jobs::commit`), for the same reason.
 
 use std::future::Future;
 use std::pin::pin;

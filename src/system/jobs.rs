@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::query_threads;
+use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// The jobs that a statement began.
@@ -66,6 +67,23 @@ impl Jobs {
         })?;
         lock(&self.stopping).push(running);
         answered.await.map_err(|_| query_threads::panicked())?
+    }
+
+    /// Commits what a statement commits itself, before its end: once it is on its way a commit ends as it ends, whoever stops the statement.
+    /// `done`: what the statement says then. Errors: the commit's.
+    pub async fn commit(
+        self: &Arc<Self>,
+        txn: Arc<Transaction>,
+        relaxed: bool,
+        done: Option<String>,
+    ) -> Result<()> {
+        let jobs = Arc::clone(self);
+        let committed = self.run(move |_| async move {
+            txn.commit(relaxed).await?;
+            done.into_iter().for_each(|done| jobs.note_done(done));
+            Ok(())
+        });
+        committed.await
     }
 
     /// The statement has committed this much by now, which stays whatever becomes of it.

@@ -264,7 +264,8 @@ impl Buffer {
         self.now += 1;
         let key: Arc<[u8]> = Arc::from(key);
         self.unsettled.push((self.now, Arc::clone(&key), mode));
-        self.guards.entry(key).or_insert((self.now, mode)).1 = mode;
+        // What was known before goes with it when it is rolled back: then the key is only locked once more.
+        self.guards.insert(key, (self.now, mode));
     }
 
     /// What is to be locked, in the order of keys, of one key the strongest first; from now on it counts as being so.

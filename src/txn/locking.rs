@@ -309,12 +309,3 @@ impl Transaction {
 fn changed(key: &[u8]) -> Error {
     Error::Conflict { key: key.to_vec() }
 }
-
-/// The locks of a transaction that ends when this is dropped.
-pub(super) struct ReleasedAtEnd<'a>(pub(super) &'a HeldLocks);
-
-impl Drop for ReleasedAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.release_all();
-    }
-}

@@ -57,7 +57,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::keyspace::DatabaseId;
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, Snapshot, Store, Values, Write, WriteWatch,
+    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, LocksToEnd, ScanRequest, Snapshot, Store, Values,
+    Write, WriteWatch,
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
@@ -65,7 +66,6 @@ use change_log::{ChangeLogs, put_logged};
 pub use commit_dependency::{CommitDependency, DurabilityBarrier};
 pub use database_store::DatabaseStore;
 use heat::{HeatView, KeyHeat, ScanHeat};
-use locking::ReleasedAtEnd;
 pub use locking::{LockedRows, LockedValues};
 pub use options::TransactionOptions;
 use reads::ReadSet;
@@ -228,7 +228,8 @@ impl Transaction {
         while let Some(reads) = &whole.reads
             && !reads.watch.covers(&snapshot)
         {
-            // A commit was on its way when the watch began.
+            // A commit was on its way when the watch began: that is visible when the disk has it.
+            whole.store.make_durable(whole.store.newest_commit()).await?;
             snapshot = whole.newest().await?;
         }
         // Behind the snapshot: what was removed before it is over at the time.
@@ -491,9 +492,10 @@ impl Transaction {
 
     /// Ends the transaction without its writes; its locks are given up, whoever still reads in it.
     pub fn roll_back(&self) {
-        // Nothing but that it has ended already can be said of it.
-        let _ = self.lock_buffer().finish();
-        self.whole.locks.release_all();
+        // One that has ended has given them up, or is on its way into the store under them.
+        if self.lock_buffer().finish().is_ok() {
+            self.whole.locks.release_all();
+        }
     }
 
     /// Whether it has ended.
@@ -524,8 +526,8 @@ impl Transaction {
             let mut buffer = self.lock_buffer();
             (buffer.finish()?, buffer.take_account())
         };
-        // Given up at the end, and also where the commit fails or is dropped.
-        let _locks = ReleasedAtEnd(&self.whole.locks);
+        // Given up at the end, and also where the commit fails; one that is dropped goes on under them.
+        let locks = Arc::new(LocksToEnd(Arc::clone(&self.whole.locks)));
         if writes.is_empty() {
             self.end_id();
             return Ok(());
@@ -547,6 +549,7 @@ impl Transaction {
             reclaims: frees_space == Some(true),
             unseen: self.whole.options.is_unseen,
             passes_on: self.whole.passed_on(&writes),
+            locks: Some(Arc::clone(&locks)),
             writes,
             ..Batch::default()
         };

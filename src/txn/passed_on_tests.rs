@@ -1,6 +1,7 @@
 //! Locks that a commit passes on while it waits for the disk: who gets them, what he sees, and what he may tell of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{CommitDependency, DurabilityBarrier, Transaction, TransactionOptions};
 use crate::codec::keyspace::entry_prefix;
@@ -108,6 +109,35 @@ async fn what_was_locked_and_not_written_is_kept_until_the_commit_is_visible() {
     disk.hold(false);
     commit.await.unwrap().unwrap();
     assert!(!next.would_wait(&row(3), LockMode::Change));
+}
+
+#[tokio::test]
+async fn a_commit_that_nobody_waits_for_any_more_goes_on_under_its_locks() {
+    let (disk, store, commit) = held_commit().await;
+    let next = begin(&store, &CommitDependency::default()).await;
+    commit.abort();
+    assert!(commit.await.unwrap_err().is_cancelled());
+    assert!(next.would_wait(&row(3), LockMode::Change));
+    disk.hold(false);
+    next.lock(&[row(3)], LockMode::Change).await.unwrap();
+    let after = begin(&store, &CommitDependency::default()).await;
+    assert_eq!(seen(&after).await, [Some(b"new".to_vec()), Some(b"new".to_vec())]);
+}
+
+#[tokio::test]
+async fn a_serializable_transaction_that_waits_for_a_commit_leaves_its_thread_to_others() {
+    let (disk, store, commit) = held_commit().await;
+    let options = TransactionOptions {
+        bytes_max: 1 << 20,
+        keeps_snapshot: true,
+        is_serializable: true,
+        ..TransactionOptions::default()
+    };
+    let begun = Transaction::begin_with(Arc::clone(&store), options);
+    let held = tokio::time::timeout(Duration::from_millis(20), begun);
+    assert!(held.await.is_err());
+    disk.hold(false);
+    commit.await.unwrap().unwrap();
 }
 
 #[tokio::test]

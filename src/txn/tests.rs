@@ -395,6 +395,21 @@ async fn without_writes_a_guard_never_conflicts() {
 }
 
 #[tokio::test]
+async fn a_guard_that_was_made_stronger_is_made_so_again_behind_a_rollback() {
+    let store = store_with(&Map::new()).await;
+    let transaction = Transaction::begin(Arc::clone(&store), usize::MAX).await.unwrap();
+    transaction.write(put(b"key", b"1"), None).unwrap();
+    transaction.guard(b"guard");
+    transaction.settle().await.unwrap();
+    let savepoint = transaction.savepoint();
+    transaction.guard_in(b"guard", LockMode::Update);
+    transaction.rollback_to(savepoint);
+    transaction.guard_in(b"guard", LockMode::Update);
+    transaction.settle().await.unwrap();
+    assert!(transaction.holds(b"guard", LockMode::Update));
+}
+
+#[tokio::test]
 async fn a_rollback_takes_back_guards_and_checks() {
     let store = store_with(&Map::new()).await;
     let transaction = Transaction::begin(Arc::clone(&store), usize::MAX).await.unwrap();

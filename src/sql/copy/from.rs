@@ -50,9 +50,10 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
     let reading = Reading::begin(ctx, statement, copy).await?;
     if let CopyPlace::File(path) = &copy.place {
         let copied = Box::pin(super::file::read(ctx, path, reading)).await?;
-        if let Some(txn) = &copied.txn {
+        if let Some(txn) = copied.txn {
             txn.note_statement(false);
-            txn.commit(!ctx.settings.synchronous_commit).await?;
+            let relaxed = !ctx.settings.synchronous_commit;
+            ctx.jobs.commit(txn, relaxed, None).await?;
         }
         return Ok(Outcome::Done {
             tag: format!("COPY {}", copied.rows),

@@ -370,9 +370,10 @@ impl Reading {
             return Ok(());
         }
         settle(&self.ctx, &self.references).await?;
-        let txn = &self.ctx.txn;
+        let txn = Arc::clone(&self.ctx.txn);
         txn.note_statement(false);
-        txn.commit(!self.ctx.settings.synchronous_commit).await?;
+        let relaxed = !self.ctx.settings.synchronous_commit;
+        self.ctx.jobs.commit(Arc::clone(&txn), relaxed, None).await?;
         batches.committed = self.copied;
         self.ctx.txn = Arc::new(txn.another().await?);
         self.plan.lock(&self.ctx).await

@@ -157,7 +157,7 @@ async fn create(
             comment: None,
         })?;
         txn.note_statement(false);
-        match txn.commit(false).await {
+        match ctx.jobs.commit(Arc::new(txn), false, None).await {
             Err(error @ Error::Conflict { .. }) => lost = Err(error),
             committed => return committed,
         }
@@ -533,7 +533,7 @@ async fn remove_record(ctx: &StatementContext, name: &str, database: &DatabaseDe
         };
         CatalogWriter::begin(&txn, &catalog)?.drop_database(standing)?;
         txn.note_statement(true);
-        match txn.commit(false).await {
+        match ctx.jobs.commit(Arc::new(txn), false, None).await {
             Err(error @ Error::Conflict { .. }) => lost = Err(error),
             committed => return committed,
         }

@@ -104,7 +104,7 @@ async fn publish(
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let table = writer.put_table_in(table, LockMode::ShareRowExclusive)?;
     if completion == Completion::Later {
-        ctx.txn.commit(false).await?;
+        ctx.jobs.commit(Arc::clone(&ctx.txn), false, None).await?;
         ctx.index_builds.ask();
         return Ok(());
     }

@@ -312,14 +312,7 @@ async fn run(
     let text = now.text(batched.done());
     let (jobs, relaxed) = (Arc::clone(&ctx.jobs), !ctx.settings.synchronous_commit);
     drop(ctx);
-    // Once it is on its way a commit ends as it ends, and is counted.
-    let committing = Arc::clone(&jobs);
-    let committed = jobs.run(move |_| async move {
-        txn.commit(relaxed).await?;
-        committing.note_done(text);
-        Ok(())
-    });
-    committed.await?;
+    jobs.commit(txn, relaxed, Some(text)).await?;
     Ok(now)
 }
 

@@ -413,10 +413,9 @@ impl Engine for CachedEngine {
         if end.is_some_and(|end| start >= end) {
             return Ok(());
         }
-        self.write(
-            || self.engine.drop_files(start, end),
-            || self.blocks.forget(start, end),
-        )
+        // It may wait for a merge; writes go on meanwhile. Blocks that were read before are forgotten, or not kept any more.
+        self.watched(self.engine.drop_files(start, end))?;
+        self.write(|| Ok(()), || self.blocks.forget(start, end))
     }
 
     fn make_durable(&self) -> Result<()> {

@@ -2,8 +2,9 @@
 //! test alone.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -368,4 +369,61 @@ fn after_an_error_nothing_is_answered_from_memory() {
     let mut visit = |_: &[u8], _: &[u8]| ControlFlow::Continue(());
     assert!(engine.scan(b"", None, false, &mut visit).is_err());
     assert_eq!(engine.blocks.size_bytes(), 0);
+}
+
+/// An engine that waits until it may give up files.
+#[derive(Debug, Default)]
+struct Merging {
+    map: MemoryEngine,
+    ends: Mutex<Option<Receiver<()>>>,
+}
+
+impl Engine for Merging {
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.map.get(key, visit)
+    }
+    fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {
+        self.map.scan(start, end, reverse, visit)
+    }
+    fn apply(&self, batch: &EngineBatch) -> Result<()> {
+        self.map.apply(batch)
+    }
+    fn make_durable(&self) -> Result<()> {
+        self.map.make_durable()
+    }
+    fn size_bytes(&self) -> Result<u64> {
+        self.map.size_bytes()
+    }
+    fn drop_files(&self, _start: &[u8], _end: Option<&[u8]>) -> Result<()> {
+        let ends = self.ends.lock().unwrap().take();
+        ends.into_iter().for_each(|ends| ends.recv().unwrap());
+        Ok(())
+    }
+    fn close(&self) -> Result<()> {
+        self.map.close()
+    }
+}
+
+#[test]
+fn files_are_given_up_beside_writes() {
+    let (end, ends) = channel();
+    let merging = Merging {
+        ends: Mutex::new(Some(ends)),
+        ..Merging::default()
+    };
+    let engine = CachedEngine::new(Arc::new(merging), 1 << 20, is_sound);
+    let put = |key: &[u8]| {
+        let mut batch = EngineBatch::default();
+        batch.put(key, &[b"1"]);
+        engine.apply(&batch).unwrap();
+    };
+    put(b"a");
+    std::thread::scope(|threads| {
+        let dropping = threads.spawn(|| engine.drop_files(b"a", Some(b"b")));
+        put(b"c");
+        assert_eq!(entries(&engine, b"", None, false).len(), 2);
+        end.send(()).unwrap();
+        dropping.join().unwrap().unwrap();
+    });
+    assert_eq!(entries(&engine, b"", None, false).len(), 2);
 }

@@ -199,7 +199,9 @@ impl Engine for FjallEngine {
         let low = Bound::Included(key::to_tree(start));
         let high = end.map_or(Bound::Unbounded, |end| Bound::Excluded(key::to_tree(end)));
         self.tree.call(|lsm| lsm.drop_range((low, high)))?;
-        self.tree.look_again(&self.tree.lock_sealed())
+        self.tree.look_again(&self.tree.lock_sealed())?;
+        self.tree.notify();
+        Ok(())
     }
 
     fn close(&self) -> Result<()> {

@@ -65,6 +65,17 @@ impl HeldKey {
     }
 }
 
+/// The locks of a transaction that ends: they are given up when the last copy of this goes, be it the commit's on its way through the
+/// store, which goes on when nobody waits for it any more, or that of who waits.
+#[derive(Debug)]
+pub struct LocksToEnd(pub Arc<HeldLocks>);
+
+impl Drop for LocksToEnd {
+    fn drop(&mut self) {
+        self.0.release_all();
+    }
+}
+
 /// The modes that are wanted of some keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {

@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
-pub use held::{HeldLocks, RangeState, Unlocked, Wanted, WantedRange};
+pub use held::{HeldLocks, LocksToEnd, RangeState, Unlocked, Wanted, WantedRange};
 use key_map::{HashedKey, KeptKey, KeyMap};
 pub use mode::{LockMode, LockModes};
 use ranges::Ranges;

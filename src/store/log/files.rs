@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::segment::{FileKind, Segment, file_kind, spare_name, unfinished_name};
 use super::{Position, Survey, Timestamp, io_error, record};
-use crate::Result;
 use crate::store::disk::{BLOCK_BYTES, Disk, DiskFile};
+use crate::{Error, Result};
 
 /// Spares that are made ahead, so that beginning a segment need not wait for zeros to be written.
 const SPARES_MIN: usize = 2;
@@ -110,9 +110,11 @@ impl LogFiles {
             .map_err(|error| io_error("open", spare, &error))?;
         file.write_at(&segment.header(), 0)
             .map_err(|error| io_error("write", spare, &error))?;
-        self.disk
-            .rename(spare, path)
-            .map_err(|error| io_error("rename", spare, &error))?;
+        // On a full disk, too: it may be renamed already, and then the log goes on there.
+        self.disk.rename(spare, path).map_err(|error| Error::Io {
+            action: format!("could not rename \"{}\"", spare.display()),
+            reason: error.to_string(),
+        })?;
         Ok(file)
     }
 

@@ -2,6 +2,7 @@
 //! what they replace for the snapshots that see it, and lets them leave the memtable. The committer feeds it.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -15,10 +16,10 @@ use super::limits::{
 use super::state::{Shared, start_thread};
 use super::stored::{put_clock, put_write, split_stored};
 use super::undo::Replaced;
-use crate::Result;
 use crate::store::Write;
 use crate::store::engine::EngineBatch;
 use crate::store::log::Timestamp;
+use crate::{Error, Result};
 
 /// The way to the thread.
 #[derive(Debug)]
@@ -169,7 +170,8 @@ fn run(shared: &Shared, queue: &Queue) {
         if commits.is_empty() {
             return;
         }
-        if let Err(error) = apply(shared, &commits) {
+        let applied = catch_unwind(AssertUnwindSafe(|| apply(shared, &commits)));
+        if let Err(error) = applied.unwrap_or_else(|_| Err(Error::internal("the applier panicked"))) {
             shared.fail(error);
             return;
         }

@@ -3,6 +3,7 @@
 //!
 //! When the disk is nearly full, it makes a checkpoint of whatever has come since the last, so that the log takes as little as it can.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -153,7 +154,8 @@ struct Checkpoints {
 impl Checkpoints {
     fn run(&mut self, state: &State) {
         loop {
-            if let Err(error) = self.look() {
+            let looked = catch_unwind(AssertUnwindSafe(|| self.look()));
+            if let Err(error) = looked.unwrap_or_else(|_| Err(Error::internal("a checkpoint panicked"))) {
                 self.shared.fail(error);
                 break;
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::applier::Applier;
 use super::checkpoint::Checkpointer;
@@ -17,6 +17,7 @@ use super::group::{Group, merge};
 use super::large::{LargeCommit, Step};
 use super::limits::{MARK_AFTER, PATIENCE, RELAXED_DURABLE_MS, UNSYNCED_BYTES_MAX};
 use super::state::Shared;
+use super::under_way::Place;
 use crate::store::log::{Body, Log, Timestamp};
 use crate::store::{Batch, HeldLocks, Write};
 use crate::{Error, Result};
@@ -26,7 +27,7 @@ use crate::{Error, Result};
 pub(super) struct Waiting {
     pub(super) batch: Batch,
     pub(super) answer: oneshot::Sender<Result<()>>,
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) place: Place,
 }
 
 /// How a commit enters.
@@ -163,6 +164,7 @@ impl Committer {
             writes,
             relaxed,
             passes_on,
+            locks: _locks,
             ..
         } = batch;
         let entry = Entry {
@@ -194,8 +196,8 @@ impl Committer {
             }
         };
         let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count() as u64;
-        // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
-        let (mut answers, mut writes) = (Vec::new(), Vec::new());
+        // The batches, their snapshots and locks go before the answers, so that whoever has an answer finds what they held gone.
+        let (mut answers, mut writes, mut locks) = (Vec::new(), Vec::new(), Vec::new());
         let mut entry = Entry {
             is_durable: durable,
             ..Entry::default()
@@ -205,6 +207,7 @@ impl Committer {
             if verdict.is_ok() {
                 entry.unseen.extend(unseen_keys(&batch));
                 entry.passes_on.extend(batch.passes_on);
+                locks.extend(batch.locks);
                 writes.extend(batch.writes);
             }
         }
@@ -213,6 +216,7 @@ impl Committer {
         } else {
             self.commit_writes((writes, changed), &entry, admitted)
         };
+        drop(locks);
         for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
             let _ = answer.send(verdict.and_then(|()| committed.clone()));
@@ -395,7 +399,10 @@ impl Committer {
         if let (Some(log), Some(first), Err(_)) = (&self.log, large.first_part(), &result) {
             log.files().end_large(first, None);
         }
-        let LargeCommit { answer, place, .. } = large;
+        let LargeCommit {
+            answer, place, batch, ..
+        } = large;
+        drop(batch);
         let _ = answer.send(result);
         drop(place);
         self.hand_over();
@@ -429,7 +436,7 @@ impl Committer {
         self.shared.engine.close()?;
         self.mark()?;
         if let Some(log) = &self.log {
-            log.files().recycle(self.clock)?;
+            log.files().recycle(self.shared.applied.load(Ordering::Acquire))?;
         }
         Ok(())
     }

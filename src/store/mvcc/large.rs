@@ -11,13 +11,14 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::commit::bytes_in_memory;
 use super::counts::{Changed, Counts, count};
 use super::group::{check_unchanged, conflict, is_newest, merge, require_untouched, view};
 use super::limits::PART_BYTES_MAX;
 use super::state::Shared;
+use super::under_way::Place;
 use super::view::View;
 use crate::codec::keyspace::{CountRole, count_role};
 use crate::store::log::{Body, Log, Position, Timestamp, encoded_bytes};
@@ -32,7 +33,7 @@ const VALIDATED_KEYS_MAX: usize = 512;
 pub(super) struct LargeCommit {
     shared: Arc<Shared>,
     /// The batch; its writes in the order of keys, `unchanged` sorted.
-    batch: Batch,
+    pub(super) batch: Batch,
     /// So many of its guarded keys are validated.
     validated: usize,
     guarded: usize,
@@ -50,7 +51,7 @@ pub(super) struct LargeCommit {
     /// Another commit came first.
     conflict: Option<Error>,
     pub(super) answer: oneshot::Sender<Result<()>>,
-    pub(super) place: OwnedSemaphorePermit,
+    pub(super) place: Place,
 }
 
 /// What a step came to.
@@ -66,7 +67,7 @@ impl LargeCommit {
         shared: Arc<Shared>,
         mut batch: Batch,
         answer: oneshot::Sender<Result<()>>,
-        place: OwnedSemaphorePermit,
+        place: Place,
     ) -> LargeCommit {
         let refused = shared.check_room(&batch).err();
         batch.unchanged.sort_unstable();

@@ -1,6 +1,7 @@
 //! Tests of large commits: beside small ones, beside each other, and of what nobody needs any more.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ struct GatedEngine {
     map: MemoryEngine,
     left: Mutex<usize>,
     changed: Condvar,
+    panics: AtomicBool,
 }
 
 impl GatedEngine {
@@ -49,6 +51,7 @@ impl Engine for GatedEngine {
     fn apply(&self, batch: &EngineBatch) -> Result<()> {
         let left = self.left.lock().unwrap();
         *self.changed.wait_while(left, |left| *left == 0).unwrap() -= 1;
+        assert!(!self.panics.load(Ordering::Relaxed), "an engine that panics");
         self.map.apply(batch)
     }
     fn make_durable(&self) -> Result<()> {
@@ -213,6 +216,43 @@ async fn what_is_dropped_before_the_engine_has_it_never_gets_there() {
     store.commit(load(1, 3)).await.unwrap();
     applied(&store).await;
     assert_eq!(rows_now(&*store).await.len(), 2 * (LARGE_WRITES + 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_range_is_emptied_behind_commits_that_nobody_waits_for_any_more() {
+    let (engine, store) = gated(1);
+    store.commit(load(1, 1)).await.unwrap();
+    // It is on its way when it was polled.
+    let mut second = store.commit(load(2, 2));
+    assert!(futures::poll!(&mut second).is_pending());
+    drop(second);
+    let deleting = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.delete_range(KeyRange::of_prefix(&[2])).await }
+    });
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let waits = !deleting.is_finished();
+    engine.let_through(usize::MAX);
+    assert!(waits);
+    deleting.await.unwrap().unwrap();
+    applied(&store).await;
+    assert_eq!((engine.count(1), engine.count(2)), (LARGE_WRITES + 1, 0));
+    assert!(rows_now(&*store).await.keys().all(|key| key[0] == 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_of_the_applier_ends_writing_and_loses_nothing() {
+    let disk = SimulatedDisk::new(1);
+    let (engine, store) = gated_on(Some(&disk), usize::MAX);
+    store.commit(load(1, 1)).await.unwrap();
+    engine.panics.store(true, Ordering::Relaxed);
+    engine.let_through(usize::MAX);
+    store.checkpoint().await.unwrap_err();
+    let refused = store.commit(blind(vec![put([2], [2])])).await.unwrap_err();
+    assert!(matches!(refused, Error::Io { .. }), "{refused:?}");
+    assert_eq!(rows_now(&*store).await.len(), LARGE_WRITES + 1);
+    let (_, found) = reopened(store, &disk).await;
+    assert_eq!(found, [(1, LARGE_WRITES + 1)].into());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

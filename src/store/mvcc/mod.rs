@@ -86,6 +86,8 @@
 //! 9. A segment of the log is recycled only when every commit in it is durable in the engine.
 //! 10. In an interval that is known as [`emptied`] no snapshot from its time on sees a row: a commit that puts a key there ends it
 //!     before the commit is visible.
+//! 11. What a commit holds of its transaction (locks, its place among those [`under_way`]) it holds until it has ended, whoever waits
+//!     for it.
 
 mod abandoned;
 mod applier;
@@ -111,6 +113,7 @@ mod split;
 mod state;
 mod store;
 mod stored;
+mod under_way;
 mod undo;
 mod view;
 

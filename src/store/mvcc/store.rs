@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedMutexGuard, Semaphore, oneshot};
 
 use super::applier::Applier;
 use super::checkpoint::{Checkpointer, Waker};
@@ -28,6 +28,7 @@ use super::snapshot::MvccSnapshot;
 use super::split::split_points;
 use super::state::{Shared, start_thread};
 use super::stored::{EngineClock, read_clock};
+use super::under_way::{Place, UnderWay};
 use super::view::{View, run_blocking};
 use crate::codec::successor;
 use crate::store::engine::Engine;
@@ -46,11 +47,12 @@ pub struct MvccStore {
     /// `None` once the store is being dropped.
     requests: Option<mpsc::Sender<Request>>,
     pub(super) places: Arc<Semaphore>,
+    under_way: UnderWay,
     pub(super) committer: Arc<Mutex<Committer>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     checkpoints: Waker,
     /// One range is deleted at a time: who wants one gone that another is at finds it gone.
-    deleting: tokio::sync::Mutex<()>,
+    deleting: Arc<tokio::sync::Mutex<()>>,
     /// Whether commits wait for a disk.
     has_log: bool,
 }
@@ -97,10 +99,11 @@ impl MvccStore {
             shared,
             requests: Some(requests),
             places: Arc::new(Semaphore::new(WAITING_BATCHES_MAX)),
+            under_way: UnderWay::default(),
             committer,
             thread: Mutex::new(Some(thread)),
             checkpoints,
-            deleting: tokio::sync::Mutex::default(),
+            deleting: Arc::default(),
             has_log,
         })
     }
@@ -135,14 +138,16 @@ impl MvccStore {
         if self.shared.may_lack_room(&batch) {
             self.wait_for_room(&batch).await;
         }
+        let under_way = self.under_way.begin();
         let batch = match self.commit_here(batch) {
             Ok(committed) => return committed,
             Err(batch) => *batch,
         };
-        let place = Arc::clone(&self.places)
-            .acquire_owned()
-            .await
-            .map_err(|_| Error::Shutdown)?;
+        let permit = Arc::clone(&self.places).acquire_owned().await;
+        let place = Place {
+            _permit: permit.map_err(|_| Error::Shutdown)?,
+            _under_way: under_way,
+        };
         let (answer, answered) = oneshot::channel();
         self.send(Request::Commit(Waiting { batch, answer, place }))?;
         answered.await.unwrap_or(Err(Error::Shutdown))
@@ -173,7 +178,10 @@ impl MvccStore {
                 break;
             }
         }
-        self.shared.check_open()
+        match self.shared.failure() {
+            Some(failure) => Err(failure),
+            None => self.shared.check_open(),
+        }
     }
 
     /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
@@ -210,8 +218,10 @@ impl MvccStore {
     /// empty commit is durable and takes all before it along. Each page has a fresh snapshot, so that the undo map need
     /// not keep the whole range for this one.
     async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
-        let _deleting = self.deleting.lock().await;
-        self.abandon(&range).await?;
+        let deleting = Arc::new(Arc::clone(&self.deleting).lock_owned().await);
+        // It is useless to others, but not to what was on its way there.
+        self.under_way.ended().await;
+        self.abandon(&range, &deleting).await?;
         loop {
             let view = self.open_view(0)?;
             let ranges = vec![range.clone()];
@@ -256,7 +266,7 @@ impl MvccStore {
 
     /// Gives the disk what it can have at once of a range that nobody uses, unless an old snapshot may still see it; and keeps from the
     /// engine what it does not have yet.
-    async fn abandon(&self, range: &KeyRange) -> Result<()> {
+    async fn abandon(&self, range: &KeyRange, deleting: &Arc<OwnedMutexGuard<()>>) -> Result<()> {
         let useless_since = self.shared.undo.visible();
         // Whatever made the range useless is durable when its files go.
         self.commit_and_wait(Batch::default()).await?;
@@ -264,7 +274,10 @@ impl MvccStore {
             return Ok(());
         }
         let (shared, files) = (Arc::clone(&self.shared), range.clone());
+        // Dropping the files goes on when nobody waits for it any more; no other may be at the range then.
+        let deleting = Arc::clone(deleting);
         run_blocking(move || {
+            let _deleting = deleting;
             let dropped = shared.engine.drop_files(&files.start, files.end.as_deref());
             dropped.map_err(|error| shared.fail(error))
         })
