@@ -21,7 +21,7 @@ pub(super) const LOG_END: &str = "LOG_END";
 
 /// How long another holder of the lock may take to let go: a server that is just ending, or a process that this one is
 /// just starting, which holds copies of its files until it runs its own program.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 3 });
 
 /// Locks the directory until the answer and its clones are closed. What is locked is the directory itself, so that nothing that is
 /// removed in it lets a second server in; nothing is made or changed, so that it may be read-only. Where directories cannot be

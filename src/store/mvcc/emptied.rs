@@ -105,11 +105,11 @@ impl Emptied {
         self.count.store(intervals.len(), Ordering::Release);
     }
 
-    /// Forgets those in which a commit puts a key, before it is visible. `puts`: whether it does.
-    pub(super) fn forget(&self, puts: impl Fn(&Interval) -> bool) {
+    /// Forgets those of which `counts_no_more` says so: a commit puts a key there, and is not visible yet.
+    pub(super) fn forget(&self, counts_no_more: impl Fn(&Interval) -> bool) {
         if !self.is_empty() {
             let mut intervals = self.write();
-            intervals.retain(|interval| !puts(interval));
+            intervals.retain(|interval| !counts_no_more(interval));
             self.count.store(intervals.len(), Ordering::Release);
         }
     }

@@ -183,6 +183,23 @@ async fn what_was_taken_from_the_head_of_a_load_is_walked_once() {
     let behind = store.shared.memtable.behind_emptied(&[1], false, newest);
     engine.let_through(usize::MAX);
     assert!(behind.is_some_and(|behind| behind > key(90)));
+    // What is given up may have come back, and is looked for.
+    store.delete_range(KeyRange::of_prefix(&[9])).await.unwrap();
+    assert!(
+        store
+            .shared
+            .memtable
+            .behind_emptied(&[1], false, newest)
+            .is_some()
+    );
+    store.delete_range(KeyRange::of_prefix(&key(20))).await.unwrap();
+    assert!(
+        store
+            .shared
+            .memtable
+            .behind_emptied(&[1], false, newest)
+            .is_none()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -236,6 +236,13 @@ impl Memtable {
         }
     }
 
+    /// Has the range, of which the engine may have keys again that were deleted, walked from its beginning to its end.
+    pub(super) fn forget_emptied(&self, range: &KeyRange) {
+        let is_behind = |interval: &Interval| range.end.as_ref().is_some_and(|end| *end <= interval.start);
+        self.emptied
+            .forget(|interval| range.start < interval.end && !is_behind(interval));
+    }
+
     /// A deletion of each key of the range that has a value here, in the order of keys.
     pub(super) fn deletions(&self, range: &KeyRange) -> Vec<Write> {
         let mut deletions = Vec::new();

@@ -279,7 +279,9 @@ impl MvccStore {
         run_blocking(move || {
             let _deleting = deleting;
             let dropped = shared.engine.drop_files(&files.start, files.end.as_deref());
-            dropped.map_err(|error| shared.fail(error))
+            dropped.map_err(|error| shared.fail(error))?;
+            shared.memtable.forget_emptied(&files);
+            Ok(())
         })
         .await?;
         self.pass_over(range).await
