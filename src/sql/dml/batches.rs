@@ -5,6 +5,8 @@
 //! since is looked at again under the lock, as any write does. A new pass, from a new snapshot, begins where the old one cannot go on: its
 //! snapshot is given up, or keeps too much of what the batches replace, or a row is met that is there under another key by now.
 //!
+//! To triggers a batch is a statement: those that fire once for each statement fire for each batch, with its rows as transition tables.
+//!
 //! Invariant: no row is written twice. What was deleted no pass meets again; an UPDATE goes along the primary key, none of whose columns
 //! it sets, and a pass reads what stands behind the last row that was committed (`TableDef::walked`), unless the table was stored anew.
 
@@ -161,8 +163,10 @@ async fn pass(
     };
     loop {
         let ran = match found.next(rows_max).await {
-            Ok(batch) if batch.is_empty() => return Ok(Pass::Whole),
-            Ok(batch) => run(ctx, batched, batch, progress).await,
+            Ok(batch) if batch.is_empty() && !fires_for_nothing(batched, progress) => {
+                return Ok(Pass::Whole);
+            }
+            Ok(batch) => run(ctx, (&*plan, batched), batch, progress).await,
             Err(error) => Err(error),
         };
         match ran {
@@ -180,6 +184,11 @@ async fn pass(
             return Ok(Pass::Again);
         }
     }
+}
+
+/// Whether no row at all is a statement, too, to the triggers that fire once for each.
+fn fires_for_nothing(batched: Batched<'_>, progress: &Progress) -> bool {
+    progress.commits == 0 && !batched.target().triggers.is_empty()
 }
 
 /// The rows of an UPDATE must stand where the last pass left them, for it to know which it has written. Errors: 55000.
@@ -228,6 +237,9 @@ impl Batched<'_> {
         let Batched::Update(plan) = self else {
             return Ok(None);
         };
+        if batch.is_empty() {
+            return Ok(before.walked.clone());
+        }
         let table = &plan.target.table;
         let mut encoder = RowEncoder::new(table, ctx.settings.limits);
         let mut last: WalkedTo = before
@@ -287,7 +299,7 @@ impl Progress {
 /// Writes a batch in a transaction of its own; answers how far the statement is then. Errors: those of such a write.
 async fn run(
     ctx: &StatementContext,
-    batched: Batched<'_>,
+    (plan, batched): (&WritePlan, Batched<'_>),
     batch: Vec<RecordBatch>,
     before: &Progress,
 ) -> Result<Progress> {
@@ -299,7 +311,11 @@ async fn run(
     let references = References::default();
     lock_for_writes(&txn, batched.target()).await?;
     let walked = batched.walked(&ctx, &batch, before)?;
-    let written = batched.write(&ctx, batch, &references).await?;
+    let write = |ctx: StatementContext| {
+        let references = &references;
+        async move { batched.write(&ctx, batch, references).await }
+    };
+    let written = plan.run_part(&ctx, &references, write).await?;
     settle(&ctx, &references).await?;
     txn.note_statement(true);
     txn.settle().await?;

@@ -200,13 +200,37 @@ impl WritePlan {
         }
         let written = match (self.reads_as_it_writes(), &ctx.began) {
             (true, None) => {
-                Box::pin(self.write_with_triggers(&ctx.beginning(), observation, references)).await
+                let ctx = ctx.beginning();
+                let writing = self.write(&ctx, observation, references);
+                Box::pin(self.with_triggers(&ctx, references, writing)).await
             }
-            (true, Some(_)) => Box::pin(self.write_with_triggers(ctx, observation, references)).await,
+            (true, Some(_)) => {
+                let writing = self.write(ctx, observation, references);
+                Box::pin(self.with_triggers(ctx, references, writing)).await
+            }
             (false, _) => self.write(ctx, observation, references).await,
         };
         self.experience.note(begun.elapsed());
         written
+    }
+
+    /// Runs a part of it as a statement of its own: `write` is given what it runs in. Its table is locked already.
+    pub(super) async fn run_part<R>(
+        &self,
+        ctx: &StatementContext,
+        references: &References,
+        write: impl FnOnce(StatementContext) -> R,
+    ) -> Result<WriteResult>
+    where
+        R: Future<Output = Result<WriteResult>>,
+    {
+        references.write_to(ctx, self.table());
+        if !self.reads_as_it_writes() {
+            return write(ctx.clone()).await;
+        }
+        let ctx = ctx.beginning();
+        let writing = write(ctx.clone());
+        Box::pin(self.with_triggers(&ctx, references, writing)).await
     }
 
     /// Whether its last run was short.
@@ -214,12 +238,12 @@ impl WritePlan {
         self.experience.is_short()
     }
 
-    /// The triggers that fire once for the statement fire, too.
-    async fn write_with_triggers(
+    /// Writes, and has the triggers fire that fire once for the statement.
+    async fn with_triggers(
         &self,
         ctx: &StatementContext,
-        observation: Option<&Observation>,
         references: &References,
+        writing: impl Future<Output = Result<WriteResult>>,
     ) -> Result<WriteResult> {
         let table = self.table();
         let events = match &self.write {
@@ -232,7 +256,7 @@ impl WritePlan {
         for event in events() {
             fire_before_statement(ctx, table, event).await?;
         }
-        let written = self.write(ctx, observation, references).await?;
+        let written = writing.await?;
         for event in events().rev() {
             references.triggers.note_statement(ctx, table, event);
         }
