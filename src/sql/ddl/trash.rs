@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::foreign_key::Reference;
+use super::versions;
 use crate::Result;
 use crate::catalog::{
     Catalog, CatalogWriter, Kept, Relation, TableDef, TrashedBy, TrashedDependents, TrashedSequence,
@@ -94,7 +95,8 @@ pub(super) async fn empty(
     let rows = stored_row_count(&ctx.txn, table).await?;
     let trashed = TrashedTable::new(table, TrashedBy::Truncate, kept, rows, sequences)?;
     let id: TableId = ctx.sequences.object_ids().take().await?;
-    let emptied = TableDef { id, ..table.clone() };
+    let mut emptied = TableDef { id, ..table.clone() };
+    versions::begin_anew(&mut emptied, ctx.txn.write_time());
     let emptied = writer.trash_keys(table, emptied, &trashed)?;
     let counted = ctx.sequences.copy_row_ids(&ctx.txn, table, &emptied, restart);
     counted.await?;

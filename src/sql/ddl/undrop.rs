@@ -14,7 +14,7 @@ use super::undrop_dependents::{self, warn};
 use super::{foreign_key, notice, sequence};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ForeignKey, MadeName, SequenceDef, SequenceOwner, TableDef, TrashedBy,
-    TrashedTable, Unverified, written_key,
+    TrashedTable, Unverified, Versions, written_key,
 };
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{Persistence, TrashName, TrashStatement};
@@ -208,21 +208,29 @@ async fn refill(
     if !is_empty(&ctx.txn, live).await? {
         return Err(refused("the table has rows"));
     }
-    let as_defined = TableDef {
+    let history = table.options.versions.clone();
+    let mut as_defined = TableDef {
         version: live.version,
         comment: live.comment.clone(),
         id: live.id,
         ..table
+    };
+    // When its history begins is no part of how it is defined.
+    as_defined.options.versions = Versions {
+        since: live.options.versions.since,
+        whole_since: live.options.versions.whole_since,
+        ..history.clone()
     };
     if as_defined != **live {
         return Err(refused("the table was altered since"));
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     writer.take_from_trash(trashed)?;
-    let filled = TableDef {
+    let mut filled = TableDef {
         id: trashed.id,
         ..TableDef::clone(live)
     };
+    filled.options.versions = history;
     let filled = writer.replace_table(live, filled)?;
     Sequences::remove_row_ids(&ctx.txn, live)?;
     for kept in &trashed.sequences {
