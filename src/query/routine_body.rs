@@ -133,6 +133,38 @@ pub(super) fn uses_of(query: &ast::Query, names: &[String]) -> usize {
     uses.found
 }
 
+/// Whether a query reads a table at a moment of the past that these names tell.
+pub(super) fn names_moment(query: &ast::Query, names: &[String]) -> bool {
+    query.walk(&mut Moments { names }).is_break()
+}
+
+struct Moments<'a> {
+    names: &'a [String],
+}
+
+impl Visitor for Moments<'_> {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &ast::TableFactor) -> ControlFlow<()> {
+        let ast::TableFactor::Table {
+            version: Some(ast::TableVersion::ForSystemTimeAsOf(moment)),
+            ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        let mut uses = Uses {
+            names: self.names,
+            found: 0,
+        };
+        let _ = moment.walk(&mut uses);
+        match uses.found {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+}
+
 struct Uses<'a> {
     names: &'a [String],
     found: usize,

@@ -6,7 +6,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place};
 use super::coercion;
-use super::routine_body::{RoutineBody, expression_of, uses_of};
+use super::routine_body::{RoutineBody, expression_of, names_moment, uses_of};
 use super::routine_call::{ChosenRoutine, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use crate::Result;
@@ -159,6 +159,12 @@ impl Binder<'_> {
                 argument.expr,
                 Expr::Literal(..) | Expr::Placeholder(_) | Expr::Column(_) | Expr::OuterReferenceColumn(..)
             );
+            let mut names: Vec<String> = input.name.iter().cloned().collect();
+            names.push(format!("${}", at + 1));
+            // The moment of a plan is one for all rows, that of a run of the function what it is called with.
+            if !is_of_statement(&argument.expr) && names_moment(query, &names) {
+                return false;
+            }
             if is_plain {
                 return true;
             }
@@ -166,8 +172,6 @@ impl Binder<'_> {
             if has_query && !is_row {
                 return false;
             }
-            let mut names: Vec<String> = input.name.iter().cloned().collect();
-            names.push(format!("${}", at + 1));
             let is_costly =
                 has_query || argument.expr.is_volatile() || argument.expr.has(Expr::is_routine_call);
             // One is asked whether it is NULL, too, where the function is strict.
@@ -205,6 +209,12 @@ impl Binder<'_> {
             error.without_place().within(line)
         })
     }
+}
+
+/// Whether an argument is the same for all rows of the query that calls.
+fn is_of_statement(argument: &Expr) -> bool {
+    let is_of_row = |expr: &Expr| matches!(expr, Expr::Column(_) | Expr::OuterReferenceColumn(..));
+    !argument.has(is_of_row) && !argument.is_volatile() && !super::decorrelation::has_subquery(argument)
 }
 
 /// A function that gives one value gives that of its first row: its query is bound for one where it may have several.
