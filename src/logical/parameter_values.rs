@@ -52,6 +52,11 @@ fn object(name: &str, kind: &str, ty: &SqlType, settings: &FormatSettings) -> Re
 }
 
 fn constant(value: Value, ty: &SqlType, settings: &FormatSettings) -> Result<ScalarValue> {
+    // What nothing gives a type nothing asks for.
+    let ty = match ty {
+        SqlType::Unknown => &SqlType::Text,
+        ty => ty,
+    };
     let from = match &value {
         Value::Unknown(_) => SqlType::Unknown,
         Value::Int(_)

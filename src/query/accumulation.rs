@@ -70,6 +70,8 @@ pub(super) enum Finish {
     Citext,
     /// Likewise the interval.
     KeyedInterval,
+    /// The only result: NULL, of no type, as what is aggregated.
+    Unwritten,
     /// The first divided by the second, as numerics.
     Quotient,
     /// A sorted array of values, of which equal ones may differ, each once; then what that becomes.

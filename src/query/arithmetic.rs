@@ -13,6 +13,9 @@ use crate::{Error, Result};
 impl Binder<'_> {
     /// `left op right` over numbers, dates and intervals.
     pub(super) fn arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<Bound> {
+        if let Some(unwritten) = unwritten_of(&left, &right) {
+            return Ok(unwritten);
+        }
         let (left, right) = self.arithmetic_unknowns(op, left, right)?;
         if let Some(common) = promote(&left.ty, &right.ty) {
             return self.number_arithmetic(op, left, right, &common);
@@ -204,6 +207,25 @@ impl Binder<'_> {
         );
         Ok(Bound::new(call, ty))
     }
+}
+
+/// What an operator gives where neither operand has a type and one is of a column that nobody has written yet: NULL, of no type either.
+/// What is computed stays, for it may be an aggregate.
+fn unwritten_of(left: &Bound, right: &Bound) -> Option<Bound> {
+    let is_parameter = |operand: &Bound| matches!(operand.expr, Expr::Placeholder(_));
+    let are_open = [left, right]
+        .into_iter()
+        .all(|operand| operand.ty == SqlType::Unknown && !is_parameter(operand));
+    let unwritten = || {
+        [left, right]
+            .into_iter()
+            .filter(|operand| operand.is_of_unwritten())
+    };
+    let computed = unwritten().find(|operand| !operand.is_null_literal());
+    computed
+        .or_else(|| unwritten().next())
+        .filter(|_| are_open)
+        .cloned()
 }
 
 /// Whether one is a date and the other says nothing of what it is. A column that nobody has written yet is a number of days.

@@ -77,8 +77,12 @@ pub(super) struct QueryColumn {
 impl QueryColumn {
     /// Whether it is the NULL of a column that nobody has written yet and that has no type.
     pub(super) fn is_unwritten(&self) -> bool {
-        let is_stored = self.origin.as_ref().is_none_or(is_stored);
-        self.constant && self.ty == SqlType::Unknown && !is_stored
+        self.constant && self.is_of_unwritten()
+    }
+
+    /// The same, or what is computed of such columns alone.
+    pub(super) fn is_of_unwritten(&self) -> bool {
+        self.ty == SqlType::Unknown && !self.origin.as_ref().is_none_or(is_stored)
     }
 }
 
@@ -261,6 +265,13 @@ impl<'c> Binder<'c> {
                 wanted.clone()
             }
             None => wanted.clone(),
+        }
+    }
+
+    /// Nothing that was bound until now gives a parameter a type.
+    pub(super) fn leave_undecided(&mut self, id: &str) {
+        if let Some(slot @ None) = parameter_place(id).and_then(|at| self.parameters.get_mut(at)) {
+            *slot = Some(SqlType::Unknown);
         }
     }
 

@@ -34,6 +34,14 @@ pub(super) fn declare_alike(operands: &[Bound], ty: &SqlType) -> bool {
     operands.iter().all(declares)
 }
 
+/// Whether a construct that gives one of these values gives what has no type: all are of columns that nobody has written yet, or NULL
+/// beside one that is.
+pub(super) fn are_of_unwritten(values: &[Bound]) -> bool {
+    let is_null = |value: &Bound| value.ty == SqlType::Unknown && value.is_null_literal();
+    let is_open = |value: &Bound| value.is_of_unwritten() || is_null(value);
+    values.iter().all(is_open) && values.iter().any(Bound::is_of_unwritten)
+}
+
 impl Bound {
     /// A computed expression.
     pub(super) fn new(expr: Expr, ty: SqlType) -> Bound {
@@ -96,6 +104,21 @@ impl Bound {
     /// Whether it is the NULL of a column that nobody has written yet.
     pub(super) fn is_unwritten(&self) -> bool {
         self.is_null_literal() && self.origin.is_some_and(|origin| !is_stored(&origin))
+    }
+    /// The same, or what is computed of such columns alone: NULL, of no type.
+    pub(super) fn is_of_unwritten(&self) -> bool {
+        self.ty == SqlType::Unknown && self.origin.is_some_and(|origin| !is_stored(&origin))
+    }
+    /// It as what is computed of columns alone that nobody has written yet, where it is so: a NULL of no type, as they are.
+    pub(super) fn open_if(self, is_of_unwritten: bool) -> Bound {
+        match is_of_unwritten {
+            true => Bound {
+                ty: SqlType::Unknown,
+                origin: Some((0, UNWRITTEN)),
+                ..self
+            },
+            false => self,
+        }
     }
     /// Whether it is NULL written out.
     pub(super) fn is_null_literal(&self) -> bool {

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Place};
-use super::bound::{Bound, declare_alike};
+use super::bound::{Bound, are_of_unwritten, declare_alike};
 use super::coercion::{self, CastContext, common_type};
 use super::once::is_repeatable;
 use super::operator::binary;
@@ -36,6 +36,7 @@ impl Binder<'_> {
         asked.rotate_right(usize::from(otherwise.is_some()));
         let ty = self.common_type_of("CASE", &asked)?;
         let is_declared = otherwise.is_some() && declare_alike(&asked, &ty);
+        let is_of_unwritten = are_of_unwritten(&asked);
         let mut results = results
             .into_iter()
             .map(|result| Ok(self.convert(result, &ty, CastContext::Implicit)?.expr))
@@ -65,19 +66,21 @@ impl Binder<'_> {
         Ok(Bound {
             is_declared,
             ..Bound::new(case?, ty)
-        })
+        }
+        .open_if(is_of_unwritten))
     }
 
     pub(super) fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of("COALESCE", &arguments)?;
         let is_declared = declare_alike(&arguments, &ty);
+        let is_of_unwritten = are_of_unwritten(&arguments);
         let mut items = arguments
             .into_iter()
             .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
             .collect::<Result<Vec<_>>>()?;
         let last = items.pop().ok_or_else(nothing_between)?;
         if items.is_empty() {
-            return Ok(last.computed());
+            return Ok(last.computed().open_if(is_of_unwritten));
         }
         for item in items.iter().chain([&last]) {
             refuse_set_in("COALESCE", &item.expr)?;
@@ -85,7 +88,8 @@ impl Binder<'_> {
         Ok(Bound {
             is_declared,
             ..Bound::new(self.first_not_null(items, last.expr)?, ty)
-        })
+        }
+        .open_if(is_of_unwritten))
     }
 
     /// The first of the items that is not NULL, or the last value.
@@ -121,6 +125,7 @@ impl Binder<'_> {
                 hint: None,
             });
         };
+        let is_of_unwritten = first.is_of_unwritten() && second.ty == SqlType::Unknown;
         let first = self.decided_beside(first, &second)?;
         let (is_declared, mut ty) = (first.is_declared, first.ty.clone());
         let expr = self.once(first, |binder, first| {
@@ -138,7 +143,8 @@ impl Binder<'_> {
         Ok(Bound {
             is_declared,
             ..Bound::new(expr, ty)
-        })
+        }
+        .open_if(is_of_unwritten))
     }
 
     /// What `=` compares with a value of the other type: a number of another type widens it.
@@ -172,6 +178,7 @@ impl Binder<'_> {
     pub(super) fn extreme(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
         let ty = self.common_type_of(&name.to_uppercase(), &arguments)?;
         let is_declared = declare_alike(&arguments, &ty);
+        let is_of_unwritten = are_of_unwritten(&arguments);
         let items = arguments
             .into_iter()
             .map(|bound| self.convert(bound, &ty, CastContext::Implicit))
@@ -186,7 +193,7 @@ impl Binder<'_> {
             let better = self.both_once([best, item], |binder, both| binder.better_of(op, both))?;
             best = Bound::new(better, ty.clone());
         }
-        Ok(Bound { is_declared, ..best })
+        Ok(Bound { is_declared, ..best }.open_if(is_of_unwritten))
     }
 
     /// The first value where the comparison with the second holds, or the second is NULL; else the second.

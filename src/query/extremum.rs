@@ -11,6 +11,13 @@ use crate::{Error, Result};
 impl Binder<'_> {
     /// The least of the values (`min`), or the greatest. Errors: 0A000 for a type that has none.
     pub(super) fn extremum(&mut self, name: &str, argument: Bound) -> Result<Accumulation> {
+        if argument.is_of_unwritten() {
+            let argument = self.with_decided_type(argument)?;
+            return Ok(Accumulation {
+                finish: Finish::Unwritten,
+                ..single_call(Accumulator::First, vec![argument.expr], argument.ty)
+            });
+        }
         let argument = self.with_decided_type(argument)?;
         let ty = extremum_type(&argument.ty)?;
         let (function, extreme) = match name {

@@ -24,6 +24,7 @@ impl Binder<'_> {
             Finish::Citext => {
                 Ok(self.gathered("citext_of_key", functions::CITEXT_OF_KEY, first, SqlType::Citext))
             }
+            Finish::Unwritten => Ok(first.open_if(true)),
             Finish::KeyedInterval => Ok(self.interval_of_key(first)),
             Finish::Quotient => {
                 let second = results

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
-use super::from_item::{FromItem, renamed};
+use super::from_item::{Beside, FromItem, renamed};
 use super::indexed_expressions;
 use super::partitioned_table::named_as;
 use super::routine_rows::is_once;
@@ -26,14 +26,14 @@ use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
 impl Binder<'_> {
-    /// A FROM item that uses columns of the items before it. `None`: it does not.
+    /// A FROM item that may use columns of the items before it.
     pub(super) fn lateral(
         &mut self,
         left: &FromItem,
         factor: &ast::TableFactor,
         keep_left: bool,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Option<FromItem>> {
+    ) -> Result<Beside> {
         match factor {
             ast::TableFactor::Derived {
                 lateral: true,
@@ -46,42 +46,47 @@ impl Binder<'_> {
                 let bound = self.query_of_item(&name, |binder| binder.query(subquery, Some(&around)))?;
                 let captured = around.captured.into_inner();
                 let (right, fields) = self.derived(bound, alias.as_ref())?;
+                // Bound again it would not see names before it that it has as NULL: of columns that nobody has written yet.
                 if captured.is_empty() && !keep_left {
-                    return Ok(None);
+                    return Ok(Beside::Apart(right));
                 }
                 self.lateral_join(left, right, (captured, fields), keep_left)
-                    .map(Some)
+                    .map(Beside::Joined)
             }
             ast::TableFactor::Table {
                 name,
                 args: Some(args),
                 ..
-            } if args.args.is_empty() && kept_as_relation(name).is_some() => Ok(None),
+            } if args.args.is_empty() && kept_as_relation(name).is_some() => Ok(Beside::Unbound),
             _ => self.lateral_function(left, factor, keep_left, outer),
         }
     }
 
-    /// Functions in FROM whose arguments are columns of the items before them. `None`: they use none.
+    /// Functions in FROM whose arguments may be columns of the items before them.
     fn lateral_function(
         &mut self,
         left: &FromItem,
         factor: &ast::TableFactor,
         keep_left: bool,
         outer: Option<&Outer<'_>>,
-    ) -> Result<Option<FromItem>> {
+    ) -> Result<Beside> {
         let Some(call) = table_function(factor) else {
-            return Ok(None);
+            return Ok(Beside::Unbound);
         };
         let place = Self::item_place(&left.scope, outer);
         if let Some(chosen) = self.routine_of_item(&call, place)? {
             return match is_once(&chosen) {
-                true => Ok(None),
-                false => self.routine_item(&call, chosen, Some(left), keep_left).map(Some),
+                true => self.routine_item(&call, chosen, None, false).map(Beside::Apart),
+                false => self
+                    .routine_item(&call, chosen, Some(left), keep_left)
+                    .map(Beside::Joined),
             };
         }
         let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
         if !sets.ask_for_rows() {
-            return Ok(None);
+            return self
+                .function_item(&call, sets, FromItem::one_row(), false)
+                .map(Beside::Apart);
         }
         let beside = FromItem {
             plan: left.plan.clone(),
@@ -91,7 +96,7 @@ impl Binder<'_> {
         if let Some(relation) = item.scope.relations.last_mut() {
             relation.may_be_missing |= keep_left;
         }
-        Ok(Some(item))
+        Ok(Beside::Joined(item))
     }
 
     pub(super) fn factor(
@@ -154,11 +159,7 @@ impl Binder<'_> {
                         return self.routine_item(&call, chosen, None, false);
                     }
                     let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
-                    let one_row = FromItem {
-                        plan: Plan::one_row(),
-                        scope: nothing.clone(),
-                    };
-                    self.function_item(&call, sets, one_row, false)
+                    self.function_item(&call, sets, FromItem::one_row(), false)
                 }
                 None => Err(Error::unsupported(format!("{other} in FROM"), None)),
             },

@@ -16,6 +16,26 @@ pub(super) struct FromItem {
     pub(super) scope: Scope,
 }
 
+/// A FROM item and those before it.
+pub(super) enum Beside {
+    /// It uses columns of theirs: their join.
+    Joined(FromItem),
+    /// It could, and uses none: it alone.
+    Apart(FromItem),
+    /// It sees none of them, and is not bound yet.
+    Unbound,
+}
+
+impl FromItem {
+    /// What there is without FROM: one row of no columns.
+    pub(super) fn one_row() -> FromItem {
+        FromItem {
+            plan: Plan::one_row(),
+            scope: Scope::default(),
+        }
+    }
+}
+
 /// `AS name(a, b)` renames the first columns. `takes_types`: so may `AS name(a int, b text)`. Errors: 42P10 when it names more than there
 /// are, 42601 for types where the columns have theirs, and for a row that is assigned to more or fewer columns than it has.
 pub(super) fn renamed(

@@ -3,7 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::Binder;
-use super::from_item::FromItem;
+use super::from_item::{Beside, FromItem};
 use super::join::cross_join;
 use super::scope::{Outer, Scope};
 use super::table_function::table_function;
@@ -76,11 +76,14 @@ impl Binder<'_> {
         let Some(left) = left else {
             return self.factor(factor, outer);
         };
-        if let Some(item) = self.lateral(&left, factor, false, outer)? {
-            return Ok(item);
+        match self.lateral(&left, factor, false, outer)? {
+            Beside::Joined(item) => Ok(item),
+            Beside::Apart(right) => cross_join(left, right),
+            Beside::Unbound => {
+                let right = self.factor_beside(&left, factor, outer)?;
+                cross_join(left, right)
+            }
         }
-        let right = self.factor_beside(&left, factor, outer)?;
-        cross_join(left, right)
     }
 
     /// A FROM item that does not see the one before it.

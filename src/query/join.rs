@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
-use super::from_item::FromItem;
+use super::from_item::{Beside, FromItem};
 use super::lateral_join::first_relation;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
@@ -37,12 +37,19 @@ impl Binder<'_> {
                 position: 0,
             });
         }
-        if matches!(kind, JoinType::Inner | JoinType::Left)
-            && let Some(item) = self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
-        {
-            return self.lateral_condition((&left, &join.relation), item, (kind, constraint), outer);
-        }
-        let mut right = self.factor_beside(&left, &join.relation, outer)?;
+        let beside = match kind {
+            JoinType::Inner | JoinType::Left => {
+                self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
+            }
+            _ => Beside::Unbound,
+        };
+        let mut right = match beside {
+            Beside::Joined(item) => {
+                return self.lateral_condition((&left, &join.relation), item, (kind, constraint), outer);
+            }
+            Beside::Apart(right) => right,
+            Beside::Unbound => self.factor_beside(&left, &join.relation, outer)?,
+        };
         if matches!(kind, JoinType::Left | JoinType::Full) {
             right.scope.note_may_be_missing();
         }

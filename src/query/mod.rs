@@ -270,7 +270,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
         .columns
         .into_iter()
         .map(|column| {
-            let is_unwritten = column.constant && !column.origin.as_ref().is_none_or(is_stored);
+            let is_unwritten = column.is_of_unwritten();
             let (table_oid, attribute) = column.origin.filter(is_stored).unwrap_or((0, 0));
             let ty = match column.ty {
                 SqlType::Unknown => untyped.clone(),

@@ -38,15 +38,32 @@ pub(super) fn comparison_symbol(op: Operator) -> &'static str {
 impl Binder<'_> {
     /// `left op right`, a boolean.
     pub(super) fn compare(&mut self, op: Operator, left: Bound, right: Bound) -> Result<Bound> {
+        let is_strict = !matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
+        if is_strict && (self.stays_open(&left, &right) || self.stays_open(&right, &left)) {
+            return Bound::constant(&Value::Null, SqlType::Bool);
+        }
         let (left, right) = self.comparable(comparison_symbol(op), left, right)?;
         let is_null = |side: &Expr| matches!(side, Expr::Literal(scalar, _) if scalar.is_null());
         let is_call = |side: &Expr| matches!(side, Expr::ScalarFunction(_));
-        let is_strict = !matches!(op, Operator::IsDistinctFrom | Operator::IsNotDistinctFrom);
         if is_strict && (is_null(&left) && is_call(&right) || is_null(&right) && is_call(&left)) {
             // What stands beside NULL is not computed, however it would fail.
             return Bound::constant(&Value::Null, SqlType::Bool);
         }
         Ok(Bound::new(binary(left, op, right), SqlType::Bool))
+    }
+
+    /// Whether one operand is a parameter of no type yet, and the other a column that nobody has written yet. It has none then, so that
+    /// the statement runs as it is once somebody has.
+    fn stays_open(&mut self, parameter: &Bound, column: &Bound) -> bool {
+        let Expr::Placeholder(placeholder) = &parameter.expr else {
+            return false;
+        };
+        let is_open =
+            parameter.ty == SqlType::Unknown && column.is_unwritten() && column.ty == SqlType::Unknown;
+        if is_open {
+            self.leave_undecided(&placeholder.id);
+        }
+        is_open
     }
 
     /// Both operands as expressions that Arrow's comparison orders as PostgreSQL orders the originals.

@@ -66,7 +66,10 @@ impl Binder<'_> {
             return Err(no_function(name, &types, false));
         };
         let value = self.expression(&item.expr, place)?;
-        let value = self.with_decided_type(value)?;
+        let value = match value.is_of_unwritten() && matches!(percentile, Percentile::Continuous) {
+            true => self.coerce(value, &SqlType::Float8)?,
+            false => self.with_decided_type(value)?,
+        };
         let mut types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         types.push(value.ty.clone());
         let wrong = || no_function(name, &types, false);

@@ -3,6 +3,7 @@
 use super::binder::{Binder, Bound, Clause, Place};
 use crate::error::Raised;
 use crate::system::{NameConflict, Variable};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -67,8 +68,11 @@ impl Binder<'_> {
         }
     }
 
-    /// What a variable stands for.
+    /// What a variable stands for. One of no type holds what a column is that nobody has written yet.
     pub(super) fn variable(&mut self, variable: Variable) -> Result<Bound> {
+        if variable.ty == SqlType::Unknown {
+            return Ok(Bound::unknown(None).of_unwritten_column(0));
+        }
         let id = format!("${}", variable.parameter);
         let parameter = self.parameter(&id)?;
         if self.is_undecided(&id) {

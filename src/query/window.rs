@@ -76,10 +76,12 @@ impl Binder<'_> {
         }
         call_clauses::check_window(name, function, false)?;
         let arguments = self.arguments(name, &function.args, inside)?;
+        // What is taken of other rows is of the type that it has there.
+        let is_of_unwritten = matches!(arguments.as_slice(), [first] | [first, _] if first.is_of_unwritten());
         let (ranking, arguments, raw, ty) = self.ranking(name, arguments)?;
         let call = windowed(WindowedFunction::Ranking(ranking), arguments, &window, filter);
         if raw == ty {
-            return Ok(Bound::new(call, ty));
+            return Ok(Bound::new(call, ty).open_if(is_of_unwritten));
         }
         // It counts in unsigned numbers.
         let cast = crate::tree::Cast::new(Box::new(call), ty.arrow_type());

@@ -27,7 +27,7 @@ pub struct OutputColumn {
     pub attribute: i16,
     /// Whether the digits of its type are declared by a column or a cast: what is computed has as many as may be needed.
     pub is_declared: bool,
-    /// Whether it is the NULL of a column that nobody has written yet.
+    /// Whether it is NULL of no type: a column that nobody has written yet, or what is computed of such.
     pub is_unwritten: bool,
 }
 
@@ -41,6 +41,14 @@ impl OutputColumn {
             attribute: 0,
             is_declared: true,
             is_unwritten: false,
+        }
+    }
+
+    /// Its type, where it has one: the NULL of a column that nobody has written yet is of any.
+    pub fn decided_type(&self) -> SqlType {
+        match self.is_unwritten {
+            true => SqlType::Unknown,
+            false => self.ty.clone(),
         }
     }
 

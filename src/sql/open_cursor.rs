@@ -143,7 +143,7 @@ impl Cursor {
     pub(crate) fn names_and_types(&self) -> Vec<(String, SqlType)> {
         let columns = self.columns.iter();
         columns
-            .map(|column| (column.name.clone(), column.ty.clone()))
+            .map(|column| (column.name.clone(), column.decided_type()))
             .collect()
     }
 

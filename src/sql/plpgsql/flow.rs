@@ -335,6 +335,9 @@ impl Frame {
         let Some(known) = fields.all.iter_mut().find(|known| known.name == field) else {
             return Err(Raised::new("42703", format!("record \"{record}\" has no field \"{field}\"")).into());
         };
+        if known.ty == SqlType::Unknown {
+            known.ty = from.clone();
+        }
         known.value = assigned(&self.ctx, value, from, &known.ty)?;
         fields.is_null = false;
         Ok(())

@@ -209,7 +209,7 @@ impl Frame {
             let message = format!("{what} returned {} columns", ran.columns.len());
             return Err(Raised::new("42601", message).into());
         };
-        let ty = column.ty.clone();
+        let ty = column.decided_type();
         let value = ran.rows.next().await?;
         if value.is_some() && ran.rows.next().await?.is_some() {
             return Err(Raised::new("21000", "query returned more than one row").into());

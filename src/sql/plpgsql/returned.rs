@@ -201,7 +201,9 @@ fn check_structure(found: &[SqlType], wanted: &[SqlType]) -> Result<()> {
         )));
     }
     let mut pairs = found.iter().zip(wanted).enumerate();
-    let differs = |(_, (found, wanted)): &(usize, (&SqlType, &SqlType))| found.oid() != wanted.oid();
+    let differs = |(_, (found, wanted)): &(usize, (&SqlType, &SqlType))| {
+        **found != SqlType::Unknown && found.oid() != wanted.oid()
+    };
     match pairs.find(differs) {
         None => Ok(()),
         Some((at, (found, wanted))) => Err(mismatch(format!(

@@ -325,10 +325,11 @@ impl Frame {
     }
 }
 
+/// The names and types of what a statement gives; `Unknown` for a column that nobody has written yet.
 pub(super) fn columns_of(ran: &Ran) -> Vec<(String, SqlType)> {
     let columns = ran.columns.iter();
     columns
-        .map(|column| (column.name.clone(), column.ty.clone()))
+        .map(|column| (column.name.clone(), column.decided_type()))
         .collect()
 }
 

@@ -20,6 +20,7 @@ pub(super) const REFCURSOR: SqlType = SqlType::Catalog(CatalogType::Refcursor);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Field {
     pub(super) name: String,
+    /// Its type; `Unknown`: NULL, of a column that nobody has written yet.
     pub(super) ty: SqlType,
     pub(super) value: Value,
 }
@@ -107,8 +108,15 @@ impl Holder {
     }
 }
 
+/// The type of a row of these fields: what has no type is text in it, as in the result of a query.
 fn row_type(fields: &[Field]) -> SqlType {
-    let columns = fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
+    let columns = fields.iter().map(|field| {
+        let ty = match &field.ty {
+            SqlType::Unknown => SqlType::Text,
+            ty => ty.clone(),
+        };
+        (field.name.clone(), ty)
+    });
     SqlType::Record(Arc::new(RecordType::anonymous(columns)))
 }
 impl Variable {

@@ -224,14 +224,9 @@ fn check_result(
             "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
         ));
     };
-    // What nobody has written yet has no type.
-    let type_of = |column: &OutputColumn| match column.is_unwritten {
-        true => SqlType::Unknown,
-        false => column.ty.clone(),
-    };
     let found: Vec<SqlType> = match row_of_one_column(routine, columns) {
         Some(row) => row.fields.iter().map(|field| field.ty.clone()).collect(),
-        None => columns.iter().map(type_of).collect(),
+        None => columns.iter().map(OutputColumn::decided_type).collect(),
     };
     if found.len() != wanted.len() {
         let detail = match (wanted.len(), found.len() > wanted.len()) {
