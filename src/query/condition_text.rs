@@ -14,7 +14,7 @@ use super::printed_query::{ShownRelations, is_more_than_a_call};
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::parse::walk::visit_expressions;
-use crate::query::type_name::named_type;
+use crate::query::type_name::named_type_in;
 use crate::tree::Expr;
 use crate::types::SqlType;
 
@@ -412,7 +412,7 @@ impl Printer<'_, '_> {
         let ast::Expr::Cast { data_type, .. } = expr else {
             return self.as_written(expr);
         };
-        let named = named_type(self.binder.ctx, data_type).ok();
+        let named = named_type_in(self.binder.ctx, data_type, &self.binder.search_path).ok();
         let Some(ty) = named.filter(|named| named.domain.is_none()).map(|named| named.ty) else {
             return self.as_written(expr);
         };

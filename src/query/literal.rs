@@ -7,7 +7,7 @@ use super::coercion::CastContext;
 use crate::parse::assignment_cast::as_assigned;
 use crate::parse::interval_literal;
 use crate::parse::type_name::reduced_digits;
-use crate::query::type_name::{NamedType, named_type};
+use crate::query::type_name::{NamedType, named_type_in};
 use crate::system::StatementContext;
 use crate::types::{NumericSize, SqlType, Value, dimensions, number_value};
 use crate::{Error, Result};
@@ -27,7 +27,7 @@ impl Binder<'_> {
     /// The type that a name in the statement means, with a warning of digits that it cannot have.
     pub(super) fn written_type(&self, data_type: &ast::DataType) -> Result<NamedType> {
         warn_of_digits(self.ctx, data_type);
-        named_type(self.ctx, data_type)
+        named_type_in(self.ctx, data_type, &self.search_path)
     }
 
     /// A literal of SQL text.

@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold};
 use super::coercion::CastContext;
-use super::type_name::{declared_type, named_type};
+use super::type_name::{declared_type_in, named_type_in};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, Volatility};
@@ -83,7 +83,9 @@ impl Binder<'_> {
         if let Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Cast {
             data_type, ..
         }))) = arguments.first()
-            && named_type(self.ctx, data_type)?.domain.is_some()
+            && named_type_in(self.ctx, data_type, &self.search_path)?
+                .domain
+                .is_some()
         {
             return Err(Error::unsupported(
                 "a row of a domain to begin with",
@@ -131,7 +133,7 @@ impl Binder<'_> {
         };
         let mut typed = Vec::with_capacity(columns.len());
         for (name, ty) in columns {
-            typed.push((name, declared_type(self.ctx, ty)?.ty));
+            typed.push((name, declared_type_in(self.ctx, ty, &self.search_path)?.ty));
         }
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let Ok([document]) = <[Bound; 1]>::try_from(arguments) else {

@@ -22,12 +22,31 @@ pub(crate) struct NamedType {
 
 /// The type that a name means. Errors: 42704, 3F000, 22023, 22P02; 0A000 for an array of a domain.
 pub(crate) fn named_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType> {
-    resolve(ctx, data_type, type_name::sql_type(data_type), 1)
+    named_type_in(ctx, data_type, &ctx.settings.search_path)
 }
 
-/// The same, with a dimension for each pair of brackets: what a column is declared as.
+/// The same along this search path: a view's, or a function's.
+pub(crate) fn named_type_in(
+    ctx: &StatementContext,
+    data_type: &DataType,
+    path: &[String],
+) -> Result<NamedType> {
+    resolve((ctx, path), data_type, type_name::sql_type(data_type), 1)
+}
+
+/// The type, with a dimension for each pair of brackets: what a column is declared as. Errors: as [`named_type`].
 pub(crate) fn declared_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType> {
-    resolve(ctx, data_type, type_name::declared_type(data_type), usize::MAX)
+    declared_type_in(ctx, data_type, &ctx.settings.search_path)
+}
+
+/// The same along this search path.
+pub(crate) fn declared_type_in(
+    ctx: &StatementContext,
+    data_type: &DataType,
+    path: &[String],
+) -> Result<NamedType> {
+    let known = type_name::declared_type(data_type);
+    resolve((ctx, path), data_type, known, usize::MAX)
 }
 
 /// The type, where the name may be none. Errors: as [`named_type`] but 42704.
@@ -53,7 +72,7 @@ pub(crate) fn name_of(domain: &TypeDef) -> DataType {
 
 /// `known`: what the name means in every database.
 fn resolve(
-    ctx: &StatementContext,
+    (ctx, path): (&StatementContext, &[String]),
     data_type: &DataType,
     known: Result<SqlType>,
     dimensions_max: usize,
@@ -83,20 +102,20 @@ fn resolve(
     let array_of = |ty, brackets: usize| {
         (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::Array(Box::new(ty)))
     };
-    let standard = schema.as_deref();
-    if let Some(ty) = standard.and_then(|schema| standard_domain(schema, &name)) {
+    if let Some(ty) = (schema.as_deref()).and_then(|schema| standard_domain(schema, &name)) {
         return Ok(NamedType::plain(array_of(ty, brackets)));
     }
-    let (found, is_array) = match ctx.get_type(schema.as_deref(), &name)? {
+    let find = |name: &str| ctx.get_type_in(schema.as_deref(), name, path);
+    let (found, is_array) = match find(&name)? {
         Some(found) => (Some(found), false),
         None => match name.strip_prefix('_') {
-            Some(element) => (ctx.get_type(schema.as_deref(), element)?, true),
+            Some(element) => (find(element)?, true),
             None => (None, false),
         },
     };
     let Some(found) = found else {
         if let DataType::Custom(..) = element
-            && let Some((row, is_array)) = row_or_array(ctx, schema.as_deref(), &name)?
+            && let Some((row, is_array)) = row_or_array((ctx, path), schema.as_deref(), &name)?
         {
             let row = SqlType::Record(row);
             return Ok(NamedType::plain(array_of(
@@ -147,26 +166,30 @@ fn standard_domain(schema: &str, name: &str) -> Option<SqlType> {
 
 /// The type of a relation's rows, or whether it is an array of these that the name means.
 fn row_or_array(
-    ctx: &StatementContext,
+    (ctx, path): (&StatementContext, &[String]),
     schema: Option<&str>,
     name: &str,
 ) -> Result<Option<(Arc<RecordType>, bool)>> {
-    if let Some(row) = row_type(ctx, schema, name)? {
+    if let Some(row) = row_type((ctx, path), schema, name)? {
         return Ok(Some((row, false)));
     }
     let row = match name.strip_prefix('_') {
-        Some(element) => row_type(ctx, schema, element)?,
+        Some(element) => row_type((ctx, path), schema, element)?,
         None => None,
     };
     Ok(row.map(|row| (row, true)))
 }
 
 /// The type of a relation's rows, which has its name.
-fn row_type(ctx: &StatementContext, schema: Option<&str>, name: &str) -> Result<Option<Arc<RecordType>>> {
+fn row_type(
+    (ctx, search_path): (&StatementContext, &[String]),
+    schema: Option<&str>,
+    name: &str,
+) -> Result<Option<Arc<RecordType>>> {
     ctx.row_type(RelationName {
         schema,
         name,
-        search_path: &ctx.settings.search_path,
+        search_path,
     })
 }
 

@@ -415,13 +415,22 @@ impl StatementContext {
 
     /// The type of this name that a user made, for a plan. Errors: 3F000 for a schema that is not there.
     pub(crate) fn get_type(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TypeDef>>> {
+        self.get_type_in(schema, name, &self.settings.search_path)
+    }
+
+    /// The same along this search path: a view's, or a function's.
+    pub(crate) fn get_type_in(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        path: &[String],
+    ) -> Result<Option<Arc<TypeDef>>> {
         if let Some(oid) = name.strip_prefix(TYPE_OID_MARK).and_then(|oid| oid.parse().ok()) {
             return Ok(self.catalog.types.by_oid(oid).cloned());
         }
         if let Some(schema) = schema {
             self.catalog.schema(schema)?;
         }
-        let path = &self.settings.search_path;
         Ok(self.lookups.get_type(&self.catalog, schema, name, path))
     }
 

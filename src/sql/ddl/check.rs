@@ -46,8 +46,8 @@ pub(super) async fn define(
     not_valid: bool,
 ) -> Result<String> {
     row_expression::check_no_subquery(&new.expr, "check constraint")?;
-    dml::check_condition(ctx, table, &new.expr)?;
-    let expr = row_expression::without_table(&new.expr, &table.name);
+    dml::check_condition(ctx, table, &row_expression::with_schemas(ctx, &new.expr))?;
+    let expr = row_expression::kept(ctx, &new.expr, &table.name);
     let expr = query::pinned_condition(ctx, table, &expr)?;
     let columns = row_expression::columns_named(&expr, &table.columns);
     let name = match new.name {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr};
 
-use super::row_expression::check_no_subquery;
+use super::row_expression::{check_no_subquery, with_schemas};
 use crate::catalog::{Access, ColumnDef, ColumnDefault, Object, RelationName};
 use crate::error::StatementFault;
 use crate::functions::object_name::objects_meant;
@@ -82,7 +82,8 @@ pub(super) async fn read(
         return Ok(Some(ColumnDefault::Constant { value, sql, text }));
     }
     check_no_subquery(expr, "DEFAULT expression")?;
-    let expr = query::pinned_assigned(ctx, ("", &[]), expr, ty).unwrap_or_else(|_| expr.clone());
+    let kept = with_schemas(ctx, expr);
+    let expr = query::pinned_assigned(ctx, ("", &[]), &kept, ty).unwrap_or(kept);
     let (expr, sequences) = with_sequences_by_oid(ctx, &expr)?;
     match dml::check_default(ctx, &expr) {
         Err(error) if error.is_undefined_column() || error.sqlstate() == "42P01" => {

@@ -135,7 +135,8 @@ async fn add_check(
             names.find(|name| !is_taken(name)).unwrap_or(base)
         }
     };
-    let expr = query::pinned_domain_condition(ctx, &new.expr, &domain.ty)?;
+    let kept = row_expression::with_schemas(ctx, &new.expr);
+    let expr = query::pinned_domain_condition(ctx, &kept, &domain.ty)?;
     let (text, pretty_text) = query::domain_condition_text(ctx, &expr, &domain.ty)?;
     domain.checks.push(DomainCheck {
         oid: user_type::take_oid(ctx).await?,

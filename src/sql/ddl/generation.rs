@@ -30,7 +30,7 @@ pub(super) fn read(
     expr: &Expr,
 ) -> Result<ColumnDefault> {
     row_expression::check_no_subquery(expr, "column generation expression")?;
-    let expr = row_expression::without_table(expr, table);
+    let expr = row_expression::kept(ctx, expr, table);
     let inputs = inputs(&expr, columns)?;
     dml::check_generation(ctx, (table, columns), column, &expr, &inputs)?;
     let values = few_values(&expr, columns).filter(|_| column.ty.is_integer());
@@ -103,7 +103,7 @@ fn key_expression(
     key: &[KeyColumn],
 ) -> Result<ColumnDef> {
     row_expression::check_no_subquery(expr, "primary key expression")?;
-    let expr = row_expression::without_table(expr, table);
+    let expr = row_expression::kept(ctx, expr, table);
     let inputs = inputs(&expr, columns)?;
     let hashed = hash_type(&expr);
     let ty = match &hashed {

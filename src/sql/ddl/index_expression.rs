@@ -189,7 +189,7 @@ fn name_among(names: &[String], expr: &Expr) -> String {
 
 /// The hidden column of an expression: one that the table has, or a new one.
 fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) -> Result<IndexExpression> {
-    let expr = row_expression::without_table(expr, &table.name);
+    let expr = row_expression::kept(ctx, expr, &table.name);
     let clause = Clause::IndexExpression;
     row_expression::check_no_subquery(&expr, "index expression")?;
     let (inputs, computed) = computed(table, &expr)?;
@@ -239,7 +239,7 @@ fn condition_column(
     table: &mut TableDef,
     condition: &Expr,
 ) -> Result<IndexExpression> {
-    let expr = row_expression::without_table(condition, &table.name);
+    let expr = row_expression::kept(ctx, condition, &table.name);
     let clause = Clause::IndexPredicate;
     row_expression::check_no_subquery(&expr, "index predicate")?;
     let (inputs, computed) = computed(table, &expr)?;

@@ -239,7 +239,7 @@ fn condition(
     written: &Expr,
 ) -> Result<TriggerCondition> {
     row_expression::check_no_subquery(written, "trigger WHEN condition")?;
-    let mut written = written.clone();
+    let mut written = row_expression::with_schemas(ctx, written);
     let columns = names_in_small_letters(table, &mut written);
     let rows = rows_of_events(&new.events, new.for_each_row);
     check_rows(new, &written)?;
