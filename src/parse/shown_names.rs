@@ -55,6 +55,20 @@ pub(crate) fn expression_with_names(
     Some(tokens.iter().map(ToString::to_string).collect())
 }
 
+/// Whether an expression names something with this schema before it.
+pub(crate) fn names_schema(text: &str, schema: &str) -> bool {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+        .tokenize()
+        .unwrap_or_default();
+    tokens.windows(2).any(|pair| match pair {
+        [Token::Word(word), Token::Period] => match word.quote_style {
+            Some(_) => word.value == schema,
+            None => word.value.to_lowercase() == schema,
+        },
+        _ => false,
+    })
+}
+
 /// A query with other names. `None`: it is no query, or nothing changes.
 pub(crate) fn query_with_names(text: &str, naming: &dyn Naming) -> Option<String> {
     let mut query = parse_query(text).ok()?;

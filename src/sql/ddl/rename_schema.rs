@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use super::{sequence, view_text};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, CatalogWriter, Relation, RoutineDef, SchemaDef, SequenceDef, TableDef, ViewDef,
-    is_system_schema,
+    BUILTIN_SCHEMAS, CatalogWriter, ColumnDefault, Relation, RoutineDef, SchemaDef, SequenceDef, TableDef,
+    TypeDef, ViewDef, is_system_schema,
 };
 use crate::error::DuplicateKind;
+use crate::parse::shown_names::names_schema;
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -36,6 +37,7 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
             ),
         ));
     }
+    check_not_in_text(ctx, old)?;
     let moved: Vec<&Relation> = ctx
         .catalog
         .relations
@@ -61,22 +63,63 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
         writer.guard_dependents(relation.oid());
         writer.put_query(relation)?;
     }
-    for routine in ctx
-        .catalog
-        .routines
-        .iter()
-        .filter(|routine| routine.schema == old)
-    {
-        writer.put_routine(&RoutineDef {
-            schema: new.to_string(),
-            ..RoutineDef::clone(routine)
-        })?;
-    }
+    move_types_and_routines(ctx, &writer, old, new)?;
     writer.drop_schema(schema)?;
     writer.put_schema(&SchemaDef {
         name: new.to_string(),
         ..schema.clone()
     })
+}
+
+fn move_types_and_routines(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    old: &str,
+    new: &str,
+) -> Result<()> {
+    for ty in ctx.catalog.types.iter().filter(|ty| ty.schema == old) {
+        writer.put_type(&TypeDef {
+            schema: new.to_string(),
+            ..TypeDef::clone(ty)
+        })?;
+    }
+    let routines = ctx.catalog.routines.iter();
+    for routine in routines.filter(|routine| routine.schema == old) {
+        writer.put_routine(&RoutineDef {
+            schema: new.to_string(),
+            ..RoutineDef::clone(routine)
+        })?;
+    }
+    Ok(())
+}
+
+/// Errors: 0A000 where a stored expression names something with the schema before it, which it would not find any more.
+fn check_not_in_text(ctx: &StatementContext, schema: &str) -> Result<()> {
+    for table in ctx.catalog.tables() {
+        let of_columns = table.columns.iter().filter_map(|column| {
+            let sql = match column.default.as_ref()? {
+                ColumnDefault::Expression { sql, .. } => sql,
+                ColumnDefault::Generated(generation) => &generation.sql,
+                _ => return None,
+            };
+            Some((sql, format!("column \"{}\"", column.name)))
+        });
+        let checks = table.checks.iter();
+        let of_checks = checks.map(|check| (&check.sql, format!("constraint \"{}\"", check.name)));
+        if let Some((_, what)) = of_columns
+            .chain(of_checks)
+            .find(|(sql, _)| names_schema(sql, schema))
+        {
+            return Err(Error::unsupported(
+                format!(
+                    "another name for schema \"{schema}\" while {what} of table \"{}\" names it",
+                    table.name
+                ),
+                Some("Drop what names it first, and create it again afterwards."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The relation with the new name of the schema wherever its record says the old one.
