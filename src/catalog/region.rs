@@ -114,9 +114,11 @@ impl TableRegions {
                 origin: RegionOrigin::Table,
             }],
         };
-        if let (Some(buckets), Some(field)) = (
+        // BUCKETS of a table without a primary key wait for one.
+        if let (Some(buckets), Some(field), false) = (
             table.options.buckets,
             table.key_fields(&table.primary_key).first(),
+            table.has_hidden_key(),
         ) {
             let starts = (1..buckets).map(|bucket| {
                 let mut start = Vec::new();
@@ -317,6 +319,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TableRegions> {
         ));
     }
     Ok(regions)
+}
+
+impl TableDef {
+    /// Whether bounds of the other table's regions could be bounds of its own.
+    pub fn is_keyed_as(&self, other: &TableDef) -> bool {
+        key_columns(self) == key_columns(other)
+    }
 }
 
 /// What bounds depend on.

@@ -17,7 +17,7 @@ const INDEX_QUERY: &str = "SELECT n.nspname AS table_schema, t.relname AS data_t
     WHEN i.indisready THEN 'BUILDING' ELSE 'DISABLED' END AS index_state, \
     CASE WHEN i.indisvalid OR i.indcheckxmin THEN 'DONE' WHEN NOT i.indisready THEN NULL ELSE coalesce(p.tuples_done, 0)::text || ' rows' END AS index_progress, \
     CASE WHEN i.indisprimary THEN 'PRIMARY' WHEN i.indisunique THEN 'UNIQUE' ELSE 'SECONDARY' END AS index_type, \
-    substring(pg_get_indexdef(i.indexrelid) from 'USING \\w+? \\((.*?)\\)(?: INCLUDE \\(| WITH \\(| WHERE |$)') AS index_column, \
+    substring(pg_get_indexdef(i.indexrelid) from 'USING \\w+? \\((.*?)\\)(?: INCLUDE \\(| NULLS NOT DISTINCT| WITH \\(| WHERE |$)') AS index_column, \
     substring(pg_get_indexdef(i.indexrelid) from 'INCLUDE \\((.*?)\\)') AS index_include \
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
     JOIN pg_catalog.pg_class t ON t.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace \
@@ -38,7 +38,7 @@ const COLUMNS_QUERY: &str = "SELECT n.nspname AS table_schema, c.relname AS tabl
     CASE WHEN a.attgenerated = 's' THEN 'ALWAYS AS (' || pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) || ') STORED' \
     WHEN a.attidentity = 'a' THEN 'ALWAYS AS IDENTITY' \
     WHEN a.attidentity = 'd' THEN 'BY DEFAULT AS IDENTITY' END AS generated, \
-    (SELECT option_value FROM pg_catalog.pg_options_to_table(a.attoptions) WHERE option_name = 'dynamic') AS dynamic \
+    (SELECT pg_catalog.btrim(option_value, '''') FROM pg_catalog.pg_options_to_table(a.attoptions) WHERE option_name = 'dynamic') AS dynamic \
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
     LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
@@ -245,10 +245,14 @@ impl TokenReader<'_> {
         if !self.word("LIKE") {
             return Ok(String::new());
         }
-        let pattern = self.peek().and_then(string_of);
+        let pattern = match self.peek() {
+            // Drivers write what they are given as a parameter.
+            Some(Token::Placeholder(id)) => Some(id.clone()),
+            other => other.and_then(string_of).map(|text| quote_literal(&text)),
+        };
         let pattern = pattern.ok_or_else(|| self.syntax_error())?;
         self.at += 1;
-        Ok(format!(" AND {name} ILIKE {}", quote_literal(&pattern)))
+        Ok(format!(" AND {name} ILIKE {pattern}"))
     }
 
     /// Takes one of these words when it is next.
@@ -264,5 +268,15 @@ impl TokenReader<'_> {
             self.at = start;
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_pattern_may_be_a_parameter() {
+        let shown = |text: &str| crate::parse::parse(text).unwrap().remove(0).ast.to_string();
+        assert!(shown("SHOW TABLES LIKE $1").contains("ILIKE $1"));
+        assert!(shown("SHOW TABLES LIKE 'a%'").contains("ILIKE 'a%'"));
     }
 }

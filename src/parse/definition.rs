@@ -418,6 +418,8 @@ pub enum StorageChange {
         name: String,
         /// What is set of it.
         setting: &'static str,
+        /// What its parameters say of whether a write added it.
+        dynamic: Option<bool>,
     },
 }
 

@@ -336,8 +336,10 @@ impl TokenReader<'_> {
     /// What stands behind ALTER COLUMN.
     fn column_storage(&mut self) -> Result<StorageChange> {
         let name = self.name()?;
+        let mut dynamic = None;
         let setting = if self.word("RESET") {
-            self.parameters().map(|_| "RESET (...)")?
+            dynamic = said_of_dynamic(&self.parameters()?).map(|_| false);
+            "RESET (...)"
         } else {
             self.expect("SET")?;
             if self.word("STATISTICS") {
@@ -350,10 +352,15 @@ impl TokenReader<'_> {
                 self.label()?;
                 "SET COMPRESSION"
             } else {
-                self.parameters().map(|_| "SET (...)")?
+                dynamic = said_of_dynamic(&self.parameters()?);
+                "SET (...)"
             }
         };
-        Ok(StorageChange::Column { name, setting })
+        Ok(StorageChange::Column {
+            name,
+            setting,
+            dynamic,
+        })
     }
 
     /// `(name = value, name)`.
@@ -420,4 +427,10 @@ impl TokenReader<'_> {
         }
         Ok(said)
     }
+}
+
+/// What the options of a column say of whether a write added it: nothing, or the pattern that it fits, as pg_attribute.attoptions has it.
+fn said_of_dynamic(parameters: &[(String, Option<String>)]) -> Option<bool> {
+    let (_, value) = parameters.iter().find(|(name, _)| name == "dynamic")?;
+    Some(value.as_deref() != Some("false"))
 }

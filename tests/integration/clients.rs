@@ -271,6 +271,71 @@ fn pgbench_makes_and_fills_its_tables() {
     assert_eq!(printed(&output), "100000|100000|0\n");
 }
 
+/// What pg_dump writes of a database, without comments and what differs each time.
+fn dumped(server: &ServerProcess, database: &str) -> String {
+    let port = server.addr().port().to_string();
+    let output = Command::new("pg_dump")
+        .args(["-h", "127.0.0.1", "-p", &port, "-U", "reader", "-d", database])
+        .output()
+        .expect("pg_dump runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with("--") && !line.contains("restrict "));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn wide_tables_come_back_from_a_dump() {
+    if !is_installed("pg_dump") {
+        eprintln!("skipped: pg_dump is not installed");
+        return;
+    }
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let Some(mut made) = psql(&server) else { return };
+    let tables = "CREATE TABLE spread (ts bigint PRIMARY KEY, v int) WITH (BUCKETS = 4);
+        INSERT INTO spread SELECT g, g FROM generate_series(1, 20) g;
+        CREATE TABLE split (a varchar(9), b int, PRIMARY KEY (a, b)) WITH (SPLITKEYS = 'd,m');
+        CREATE TABLE even (id bigint PRIMARY KEY) WITH (NUMREGIONS = 3, STARTKEY = '10', ENDKEY = '20');
+        CREATE TABLE wide (k int PRIMARY KEY, \"c*\" int)
+            WITH (DYNAMIC_COLUMNS = 'any', WILDCARD_COLUMN = 'c*', TTL = '1 day', VERSIONS = '3', HISTORY = '1 day');
+        INSERT INTO wide (k, c1, other) VALUES (1, 2, 'x');
+        CREATE DATABASE restored;";
+    let output = made
+        .args(["-q", "-v", "ON_ERROR_STOP=1"])
+        .args(
+            tables
+                .split_inclusive(';')
+                .flat_map(|statement| ["-c", statement]),
+        )
+        .output()
+        .expect("psql runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    let dump = dumped(&server, "orders");
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("dump.sql");
+    std::fs::write(&file, &dump).unwrap();
+    let Some(mut restoring) = psql(&server) else {
+        return;
+    };
+    let output = restoring
+        .args(["-q", "-v", "ON_ERROR_STOP=1", "-d", "restored", "-f"])
+        .arg(&file)
+        .output()
+        .expect("psql runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    assert_eq!(dumped(&server, "restored"), dump);
+    let Some(mut asking) = psql(&server) else { return };
+    let regions = "SELECT relname, count(*) FROM keyspan.regions GROUP BY relname ORDER BY relname";
+    let output = asking
+        .args(["-At", "-d", "restored", "-c", regions])
+        .output()
+        .expect("psql runs");
+    assert_eq!(printed(&output), "even|3\nsplit|3\nspread|4\nwide|1\n");
+}
+
 #[test]
 fn pgjdbc_runs_its_program() {
     let jar = PathBuf::from(std::env::var_os("PGJDBC_JAR").unwrap_or_else(|| PGJDBC_JAR.into()));

@@ -106,6 +106,7 @@ async fn alter_table(
         apply(ctx, &mut change, operation).await?;
     }
     partition_key::check_keys(&change.table, &change.indexes)?;
+    region::settle(ctx, &mut change.table, table)?;
     if let Some(schema) = new_schema(alter) {
         change.table.schema = moved_schema(ctx, &table.schema, &table.name, schema)?;
         for index in &table.indexes {

@@ -26,9 +26,17 @@ pub(super) fn apply(ctx: &StatementContext, table: &mut TableDef, change: &Stora
             "CLUSTER ON"
         }
         StorageChange::Tablespace(name) => return storage::check_tablespace(name),
-        StorageChange::Column { name, setting } => {
-            if table.column_index(name).is_none() {
+        StorageChange::Column {
+            name,
+            setting,
+            dynamic,
+        } => {
+            let Some(at) = table.column_index(name) else {
                 return Err(undefined_column(name, table));
+            };
+            if let Some(dynamic) = dynamic {
+                table.columns[at].dynamic = *dynamic;
+                return Ok(());
             }
             setting
         }

@@ -393,7 +393,8 @@ impl Parts {
 /// A key as it is written: the name of its constraint, if it has one, and its parts.
 type WrittenKey = (Option<String>, Vec<IndexColumn>);
 
-/// The primary key as written, behind the hidden column of its bucket if it has some; hidden columns are added to `columns`.
+/// The primary key as written, behind the hidden column of its bucket if it has some; hidden columns are added to `columns`. Buckets of
+/// a table without one wait for it: a dump makes a table first, and adds its key when the rows are there.
 pub(super) fn primary_key(
     ctx: &StatementContext,
     table: &str,
@@ -401,17 +402,14 @@ pub(super) fn primary_key(
     (primary, buckets): (Option<WrittenKey>, Option<u16>),
 ) -> Result<Option<(Option<String>, Vec<KeyColumn>)>> {
     let Some((name, written)) = primary else {
-        return match buckets {
-            Some(buckets) => generation::bucket(columns, None, buckets).map(|_| None),
-            None => Ok(None),
-        };
+        return Ok(None);
     };
     let mut key = generation::key_columns(ctx, table, columns, &written)?;
     for column in columns.iter_mut() {
         column.not_null |= key.iter().any(|part| part.column == column.id);
     }
     if let Some(buckets) = buckets {
-        let column = generation::bucket(columns, Some(&key), buckets)?;
+        let column = generation::bucket(columns, &key, buckets)?;
         if columns.iter().any(|known| known.name == column.name) {
             return Err(Error::DuplicateColumn { name: column.name });
         }

@@ -155,8 +155,8 @@ fn hash_type(expr: &Expr) -> Option<SqlType> {
 }
 
 /// The hidden column that says in which of so many buckets a key stands. Errors: 42P16 without a key of columns.
-pub(super) fn bucket(columns: &[ColumnDef], key: Option<&[KeyColumn]>, buckets: u16) -> Result<ColumnDef> {
-    let inputs: Vec<ColumnId> = key.unwrap_or_default().iter().map(|key| key.column).collect();
+pub(super) fn bucket(columns: &[ColumnDef], key: &[KeyColumn], buckets: u16) -> Result<ColumnDef> {
+    let inputs: Vec<ColumnId> = key.iter().map(|key| key.column).collect();
     let names = inputs
         .iter()
         .map(|id| columns.iter().find(|column| column.id == *id));

@@ -12,6 +12,7 @@ use crate::catalog::{ColumnDef, RegionOrigin, SplitOptions, TableDef, TableRegio
 use crate::codec::key::encode_value;
 use crate::error::{Limit, StatementFault};
 use crate::parse::definition::AlterAction;
+use crate::parse::quoting::quote_ident;
 use crate::query;
 use crate::system::StatementContext;
 use crate::types::Value;
@@ -81,8 +82,39 @@ async fn unsplit(ctx: &StatementContext, table: &TableDef, bounds: Option<&Vec<V
     }
 }
 
-/// The regions of a new table. Errors: 22023, 22P02 and its like for values of its options.
+/// What was said of regions when a table was made counts once it has a primary key, and goes with that: another cannot be split there.
+/// Errors: as of [`begin`].
+pub(super) fn settle(ctx: &StatementContext, table: &mut TableDef, before: &TableDef) -> Result<()> {
+    if table.options.split.is_default() || table.is_keyed_as(before) {
+        return Ok(());
+    }
+    if before.has_hidden_key() {
+        return split_as_declared(ctx, table);
+    }
+    table.options.split = SplitOptions::default();
+    Ok(())
+}
+
+/// The regions of a new table, which waits for a primary key where it has none. Errors: 22023, 22P02 and its like for values of its options.
 pub(super) fn begin(ctx: &StatementContext, table: &TableDef) -> Result<()> {
+    let split = &table.options.split;
+    if table.has_hidden_key() && (!split.is_default() || table.options.buckets.is_some()) {
+        let message = format!(
+            "the rows of \"{}\" are spread and split once the table has a primary key",
+            table.name
+        );
+        let hint = format!(
+            "ALTER TABLE {} ADD PRIMARY KEY (...) gives it one.",
+            quote_ident(&table.name)
+        );
+        notice(ctx, "00000", message, Some(hint));
+        return check_together(table, split);
+    }
+    split_as_declared(ctx, table)
+}
+
+/// Splits a table that is made, or gets its key, in this transaction.
+fn split_as_declared(ctx: &StatementContext, table: &TableDef) -> Result<()> {
     if table.options.split.is_default() {
         return Ok(());
     }
@@ -90,7 +122,7 @@ pub(super) fn begin(ctx: &StatementContext, table: &TableDef) -> Result<()> {
     let mut regions = TableRegions::of_table(table);
     match regions.split(starts, RegionOrigin::Options)? {
         0 => Ok(()),
-        _ => regions.write(&ctx.txn, table),
+        _ => regions.write_new(&ctx.txn),
     }
 }
 
@@ -120,11 +152,8 @@ fn check_together(table: &TableDef, split: &SplitOptions) -> Result<()> {
             hint: Some(hint.to_string()),
         })
     };
-    if table.has_hidden_key() {
-        return refused(
-            "a table without a primary key cannot be split into regions",
-            "Declare PRIMARY KEY (...) over the columns that queries filter by.",
-        );
+    if split.is_default() {
+        return Ok(());
     }
     if table.options.buckets.is_some() {
         return refused(

@@ -401,6 +401,7 @@ impl Rekey {
         }
         let mut options = live.options.clone();
         options.buckets = new.options.buckets;
+        options.split.clone_from(&new.options.split);
         let as_live = |index: &IndexDef| {
             let mut known = live.indexes.iter();
             let known = known.find(|known| known.oid == index.oid);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::default_text::{SequencesByOid, default_text};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef, TypeDef};
+use crate::parse::quoting::quote_literal;
 use crate::types::SqlType;
 
 /// A column; its attribute number is its position in the relation, from 1.
@@ -57,7 +58,8 @@ pub(super) fn user_column(
     column: &ColumnDef,
 ) -> UserColumn {
     let added = column.dynamic.then(|| match table.pattern_of(&column.name) {
-        Some(pattern) => format!("dynamic={}", pattern.name),
+        // As ALTER COLUMN … SET takes it: dumps write it there as it is.
+        Some(pattern) => format!("dynamic={}", quote_literal(&pattern.name)),
         None => "dynamic=true".to_string(),
     });
     let default = default_text(sequences, column);
