@@ -8,7 +8,7 @@ use sqlparser::ast::{ForValues, ForeignKeyConstraint, ObjectName, Spanned, Table
 use super::declared_keys::declared;
 use super::partition_index::Owed;
 use super::partition_of::{default_partition, partition_of, rows_of, settle_new};
-use super::{partition_bound, partition_triggers, transition_names, verification};
+use super::{partition_bound, partition_key, partition_triggers, transition_names, verification};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::error::Raised;
 use crate::parse::{names, text_place};
@@ -152,6 +152,7 @@ fn check_attachable(ctx: &StatementContext, parent: &TableDef, child: &TableDef)
         let message = format!("cannot attach {what} relation as partition of {whose} relation \"{of}\"");
         return Err(Raised::new("42809", message).into());
     }
+    partition_key::check_columns_stay(child)?;
     check_columns(parent, child)?;
     for check in parent.checks.iter().filter(|check| !check.no_inherit) {
         match child.check(&check.name) {

@@ -25,8 +25,12 @@ pub(super) fn read(written: &Expr, columns: &[ColumnDef]) -> Result<Partitioning
     })
 }
 
-/// Errors: 0A000 for a key of a partitioned table by which rows of two partitions could be equal, and for dynamic columns. `new`: indexes that it gets.
+/// Errors: 0A000 for a key of a partitioned table by which rows of two partitions could be equal, and for dynamic columns, of a partition
+/// too. `new`: indexes that it gets.
 pub(super) fn check_keys(table: &TableDef, new: &[NewIndex]) -> Result<()> {
+    if table.partition.is_some() {
+        check_columns_stay(table)?;
+    }
     if table.partitioning.is_none() {
         return Ok(());
     }
@@ -54,6 +58,19 @@ pub(super) fn check_keys(table: &TableDef, new: &[NewIndex]) -> Result<()> {
         .map(|index| (index.unique || index.deferral.is_some(), &index.columns));
     let mut unique = known.chain(new).filter(|(is_unique, _)| *is_unique);
     unique.try_for_each(|(_, columns)| check_key(table, "UNIQUE", columns))
+}
+
+/// Errors: 0A000 for a partition to which writes may add columns: it has those of its parent.
+pub(super) fn check_columns_stay(partition: &TableDef) -> Result<()> {
+    if !partition.gets_columns() {
+        return Ok(());
+    }
+    Err(Error::unsupported(
+        format!("\"{}\" as a partition with dynamic columns", partition.name),
+        Some(
+            "A partition has the columns of the table that it is one of: ALTER TABLE ... RESET (dynamic_columns), or DROP WILDCARD.",
+        ),
+    ))
 }
 
 fn check_key(table: &TableDef, kind: &str, key: &[KeyColumn]) -> Result<()> {

@@ -100,8 +100,12 @@ pub(super) fn drop_of_table(
         return Ok(());
     }
     if !if_exists {
-        return Err(Error::UndefinedColumn {
-            name: format!("wildcard \"{name}\" of relation \"{}\"", table.name),
+        return Err(Error::InvalidStatement {
+            state: StatementFault::UndefinedColumn,
+            message: format!(
+                "wildcard column \"{name}\" of relation \"{}\" does not exist",
+                table.name
+            ),
             hint: None,
         });
     }

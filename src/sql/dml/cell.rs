@@ -276,8 +276,22 @@ fn declared_type(
         (Expr::Nested(inner), _) => declared_type(ctx, cell, inner, parameter),
         (Expr::Cast { data_type, .. }, _) => named(ctx, data_type),
         (Expr::TypedString(typed), _) => named(ctx, &typed.data_type),
-        (_, Cell::Parameter(at)) => parameter(*at).filter(|ty| *ty != SqlType::Unknown),
+        (_, Cell::Parameter(at)) => {
+            let ty = parameter(*at).filter(|ty| *ty != SqlType::Unknown);
+            ty.map(type_of_parameter)
+        }
         _ => None,
+    }
+}
+
+/// The type of a column that a parameter of this type is the first to write. Drivers name the smallest that holds the value at hand, as
+/// psycopg does, or that of their language's usual number: the next value may be larger.
+fn type_of_parameter(ty: SqlType) -> SqlType {
+    match ty {
+        SqlType::Int2 | SqlType::Int4 => SqlType::Int8,
+        SqlType::Float4 => SqlType::Float8,
+        SqlType::Array(item) => SqlType::Array(Box::new(type_of_parameter(*item))),
+        ty => ty,
     }
 }
 
