@@ -10,6 +10,7 @@ use sqlparser::tokenizer::Tokenizer;
 use super::advice::advise;
 use super::catalog_update::CatalogUpdate;
 use super::command::Command;
+use super::copy::CopySubject;
 use super::dialect::KEYSPAN;
 use super::hints::{HintUses, Hints, check_used};
 use super::kind::StatementKind;
@@ -183,8 +184,9 @@ fn names_with_databases(ast: &ast::Statement, text: &str) -> Arc<[ObjectName]> {
 }
 
 fn uses_of(ast: &ast::Statement, command: Option<&Command>) -> HintUses {
+    let is_copied = matches!(command, Some(Command::Copy(copy)) if copy.subject != CopySubject::Query);
     HintUses {
-        inserts: may_insert(ast),
+        inserts: may_insert(ast) && !is_copied,
         // What is prepared is read, and asked, by itself.
         changes: is_change(ast) || matches!(command, Some(Command::Prepare { .. })),
         writes_versions: match command {

@@ -157,7 +157,11 @@ impl<'a> Needed<'a> {
     }
 
     fn example(&self) -> String {
-        let equal: Vec<String> = self.columns.iter().map(|name| format!("{name} = …")).collect();
+        let equal: Vec<String> = self
+            .columns
+            .iter()
+            .map(|name| format!("{} = …", quote_ident(name)))
+            .collect();
         equal.join(" AND ")
     }
 }
