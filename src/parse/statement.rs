@@ -69,6 +69,11 @@ impl ParsedStatement {
         matches!(&self.ast, ast::Statement::Query(query) if has_writes(query))
     }
 
+    /// Whether it tells of a plan.
+    pub(crate) fn is_explain(&self) -> bool {
+        matches!(self.ast, ast::Statement::Explain { .. })
+    }
+
     /// Whether it runs code, which may do anything: DO, CALL.
     pub(crate) fn runs_code(&self) -> bool {
         matches!(self.command, Some(Command::Do { .. })) || matches!(self.ast, ast::Statement::Call(_))

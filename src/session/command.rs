@@ -326,7 +326,7 @@ impl Session {
     async fn discard(&mut self, what: Discard) -> Result<&'static str> {
         match what {
             Discard::All => {
-                if self.require_block("").is_ok() {
+                if self.transaction.is_within() {
                     let message = "DISCARD ALL cannot run inside a transaction block".to_string();
                     return Err(Error::TransactionState {
                         state: "25001",

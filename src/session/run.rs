@@ -463,8 +463,15 @@ impl Session {
     pub(super) fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
             if change.local && self.transaction.block == Block::None {
-                // It ends with the statement, which is over; but for what is wrong with it.
-                change.apply(&mut Settings::clone(self.settings()))?;
+                // It ends with the statement, which is over; but for what is wrong with it, and for a name of the client's own.
+                let mut ended = Settings::clone(self.settings());
+                change.apply(&mut ended)?;
+                if ended.has_more_names(self.settings()) {
+                    self.change_settings(false, |settings| {
+                        settings.keep_names(&ended);
+                        Ok(())
+                    })?;
+                }
                 continue;
             }
             self.change_settings(change.local, |settings| change.apply(settings))?;

@@ -81,7 +81,13 @@ impl Run<'_> {
             Outcome::Written(written) => {
                 RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
             }
-            Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
+            Outcome::Rows { columns, stream } => {
+                let tag = match self.statement.parsed.is_explain() {
+                    true => RowsTag::Fixed("EXPLAIN".to_string()),
+                    false => RowsTag::Counted("SELECT"),
+                };
+                RowStream::new(columns, stream, tag)
+            }
             Outcome::CopyIn(input) => {
                 let copy = CopyFrom::new(input, self.deadline, Arc::clone(memory));
                 return Ok(Reply::CopyFrom(copy));

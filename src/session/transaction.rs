@@ -67,6 +67,16 @@ impl TransactionState {
         !self.savepoints.is_empty()
     }
 
+    /// Whether a statement that is a transaction of its own would not be one: in a block, among others of one message, or behind others of a
+    /// pipeline.
+    pub(super) fn is_within(&self) -> bool {
+        match self.block {
+            Block::None => false,
+            Block::Implicit => !self.is_pipeline || self.active.is_some(),
+            Block::Explicit | Block::Failed => true,
+        }
+    }
+
     /// Whether nothing has been read that its snapshot must keep to.
     pub(super) fn may_move_snapshot(&self) -> bool {
         self.snapshot.is_none() && self.active.as_ref().is_none_or(|active| !active.is_queried)
@@ -209,12 +219,15 @@ impl Session {
         match self.transaction.block {
             Block::None => self.open(Block::Explicit, modes.clone()),
             Block::Implicit => {
+                // With modes that come too late none begins, and what was one transaction so far is undone.
+                self.apply_modes(modes, true)?;
                 self.transaction.block = Block::Explicit;
                 self.transaction.modes = modes.clone();
+                return Ok(());
             }
             Block::Explicit | Block::Failed => {
                 self.warn("25001", "there is already a transaction in progress");
-                return Ok(());
+                return self.apply_modes(modes, false);
             }
         }
         self.apply_modes(modes, true)
