@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Access, Casts, Catalog, Object, ObjectKind, RelationName, RoutineDef, TypeDef};
+use super::{Access, Casts, Catalog, Object, ObjectKind, RelationName, RoutineDef, TypeDef, record_key};
 use crate::Result;
 
 /// What has been asked so far. Whoever shares it adds to it.
@@ -145,6 +145,58 @@ impl Lookups {
             found: cast_versions(&catalog.casts),
         });
         &catalog.casts
+    }
+
+    /// The records of the tables and views that were found: who changes a definition locks its record.
+    pub fn records(&self, catalog: &Catalog) -> BTreeSet<Vec<u8>> {
+        let records = self
+            .objects(catalog)
+            .into_iter()
+            .filter_map(|object| match object {
+                Object::Table(table) | Object::Index(table, _) => Some(record_key(table.id)),
+                Object::View(view) => Some(record_key(view.id)),
+                Object::Sequence(_) => None,
+            });
+        records.collect()
+    }
+
+    /// The same of views alone.
+    pub fn view_records(&self, catalog: &Catalog) -> Vec<Vec<u8>> {
+        let records = self
+            .objects(catalog)
+            .into_iter()
+            .filter_map(|object| match object {
+                Object::View(view) => Some(record_key(view.id)),
+                _ => None,
+            });
+        records.collect()
+    }
+
+    /// The relations that were found, as the catalog has them.
+    fn objects<'c>(&self, catalog: &'c Catalog) -> Vec<Object<'c>> {
+        let asked = self.lock();
+        let found = asked.iter().filter_map(|lookup| match lookup {
+            Lookup::Relation {
+                schema,
+                name,
+                search_path,
+                found: Some(_),
+            } => {
+                let name = RelationName {
+                    schema: schema.as_deref(),
+                    name,
+                    search_path,
+                };
+                catalog.get_relation(name, Access::Name).ok().flatten()
+            }
+            _ => None,
+        });
+        found.collect()
+    }
+
+    /// Forgets what has been asked.
+    pub fn forget(&self) {
+        self.lock().clear();
     }
 
     /// What was answered so far.

@@ -449,11 +449,16 @@ pub enum UpkeepKind {
         /// Waits until what was dropped is gone.
         full: bool,
         analyze: bool,
+        /// Passes over what it would have to wait for.
+        skip_locked: bool,
     },
     /// FLUSH: what was written is to stand in the engine's files.
     Flush,
     /// ANALYZE.
-    Analyze,
+    Analyze {
+        /// As of VACUUM.
+        skip_locked: bool,
+    },
     /// REINDEX.
     Reindex { of: ReindexOf, concurrently: bool },
     /// CLUSTER, by an index.
@@ -483,7 +488,7 @@ impl UpkeepKind {
         match self {
             UpkeepKind::Vacuum { .. } => "VACUUM",
             UpkeepKind::Flush => "FLUSH",
-            UpkeepKind::Analyze => "ANALYZE",
+            UpkeepKind::Analyze { .. } => "ANALYZE",
             UpkeepKind::Reindex { .. } => "REINDEX",
             UpkeepKind::Cluster { .. } => "CLUSTER",
             UpkeepKind::Lock { .. } => "LOCK TABLE",

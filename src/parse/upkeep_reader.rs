@@ -42,21 +42,25 @@ const LOCK_MODES: [&str; 8] = [
 impl TokenReader<'_> {
     /// What stands behind VACUUM.
     pub(super) fn vacuum(&mut self) -> Result<Command> {
-        let (full, analyze) = match self.peek() {
+        let (full, analyze, skip_locked) = match self.peek() {
             Some(Token::LParen) => {
                 let options = self.options("VACUUM", &VACUUM_OPTIONS)?;
                 let has = |name: &str| options.iter().any(|option| option.starts_with(name));
-                (has("full"), has("analy"))
+                (has("full"), has("analy"), has("skip_locked"))
             }
             _ => {
                 let full = self.word("FULL");
                 self.word("FREEZE");
                 self.word("VERBOSE");
-                (full, self.word("ANALYZE") || self.word("ANALYSE"))
+                (full, self.word("ANALYZE") || self.word("ANALYSE"), false)
             }
         };
         let targets = self.targets()?;
-        let kind = UpkeepKind::Vacuum { full, analyze };
+        let kind = UpkeepKind::Vacuum {
+            full,
+            analyze,
+            skip_locked,
+        };
         Ok(Command::Keep(Upkeep { kind, targets }))
     }
 
@@ -71,15 +75,17 @@ impl TokenReader<'_> {
 
     /// What stands behind ANALYZE.
     pub(super) fn analyze(&mut self) -> Result<Command> {
-        match self.peek() {
+        let skip_locked = match self.peek() {
             Some(Token::LParen) => {
-                self.options("ANALYZE", &ANALYZE_OPTIONS)?;
+                let options = self.options("ANALYZE", &ANALYZE_OPTIONS)?;
+                options.iter().any(|option| option == "skip_locked")
             }
             _ => {
                 self.word("VERBOSE");
+                false
             }
-        }
-        let (kind, targets) = (UpkeepKind::Analyze, self.targets()?);
+        };
+        let (kind, targets) = (UpkeepKind::Analyze { skip_locked }, self.targets()?);
         Ok(Command::Keep(Upkeep { kind, targets }))
     }
 

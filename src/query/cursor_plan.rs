@@ -66,7 +66,7 @@ impl CursorPlan {
     /// Errors: as [`plan_query`].
     pub(crate) fn new(ctx: &StatementContext, query: &ast::Query) -> Result<CursorPlan> {
         let planned = plan_query(ctx, query, &known_types(ctx))?;
-        let table_locks = PlanLocks::of(&planned.plan);
+        let table_locks = PlanLocks::of(&planned.plan, &planned.views);
         let columns: Arc<[OutputColumn]> = planned.columns.as_slice().into();
         let (planned, keys) = with_row_keys(ctx, planned)?;
         let (plan, locks) = match without_lock(&planned.plan) {

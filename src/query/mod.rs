@@ -201,6 +201,8 @@ pub struct PlannedQuery {
     pub parameters: Vec<SqlType>,
     /// The logical plan, before it is rewritten; placeholders still in it.
     pub plan: Plan,
+    /// The records of the views that its names lead through.
+    pub views: Arc<[Vec<u8>]>,
 }
 
 impl PlannedQuery {
@@ -287,6 +289,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
             }
         })
         .collect();
+    let views = binder.ctx.named_views().into();
     let parameters = binder
         .parameters
         .into_iter()
@@ -296,6 +299,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
         columns,
         parameters,
         plan: without_unasked(fold_null_operands(bound.plan)?)?,
+        views,
     })
 }
 

@@ -78,6 +78,7 @@ impl QueryPlan {
                 columns: Vec::new(),
                 parameters: whole.query.parameters.clone(),
                 plan: subquery.plan.clone(),
+                views: Arc::default(),
             });
             // A list is worth its making when a key leads to its rows, or a limit ends it.
             let short = plan.short.as_ref();
@@ -111,7 +112,7 @@ impl QueryPlan {
         let moments = open_moments(&query.plan).unwrap_or_default();
         let may_keep = short.is_none() && moments.is_empty() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
-            locks: PlanLocks::of(&query.plan),
+            locks: PlanLocks::of(&query.plan, &query.views),
             calls_routines: calls_routines(&query.plan),
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
@@ -216,6 +217,7 @@ impl QueryPlan {
             columns: Vec::new(),
             parameters: self.query.parameters.clone(),
             plan: moments_query(&self.moments, ctx.txn.read_time())?,
+            views: Arc::default(),
         });
         let row: Vec<RecordBatch> = asked.batches(ctx).await?.try_collect().await?;
         let row = row.iter().find(|batch| batch.num_rows() == 1);

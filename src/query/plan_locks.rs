@@ -11,7 +11,7 @@ use crate::store::LockMode;
 use crate::system::{InUse, StatementContext};
 use crate::tree::{Plan, TreeNodeRecursion};
 
-/// The tables' records.
+/// The records of the tables, and of views.
 #[derive(Debug, Default)]
 pub(super) struct PlanLocks {
     read: Vec<Vec<u8>>,
@@ -24,9 +24,12 @@ pub(super) struct PlanLocks {
 }
 
 impl PlanLocks {
-    /// Of a bound plan.
-    pub(super) fn of(plan: &Plan) -> PlanLocks {
-        let mut locks = PlanLocks::default();
+    /// Of a bound plan, whose names lead through these views: they are locked first, as their names are met first.
+    pub(super) fn of(plan: &Plan, views: &[Vec<u8>]) -> PlanLocks {
+        let mut locks = PlanLocks {
+            read: views.to_vec(),
+            ..PlanLocks::default()
+        };
         let mut oids: Vec<u32> = Vec::new();
         let add = |keys: &mut Vec<Vec<u8>>, key: Vec<u8>| {
             if !keys.contains(&key) {

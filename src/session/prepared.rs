@@ -10,7 +10,7 @@ use crate::parse::command::{Command, PreparedType};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Description, Statement};
 use crate::system::{Parameters, PreparedRow, StatementContext, now_us};
-use crate::txn::Transaction;
+use crate::txn::{Transaction, TransactionOptions};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat, dimensions};
 use crate::{Error, Result};
 
@@ -70,9 +70,15 @@ impl Session {
     async fn catalog_now(&mut self) -> Result<(Arc<Transaction>, Arc<Catalog>)> {
         let deadline = self.deadline();
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
+        let lock_policy = self.settings().lock_policy();
+        let options = TransactionOptions {
+            session: self.process_id,
+            ..instance.transaction_options()
+        };
         let snapshot = async {
             if self.transaction.block == Block::None {
-                let txn = instance.begin(instance.transaction_options()).await?;
+                let txn = instance.begin(options).await?;
+                txn.set_lock_policy(lock_policy);
                 let catalog = instance.catalog(&txn, None).await?;
                 Ok((txn, catalog))
             } else {
@@ -248,14 +254,24 @@ impl Session {
         }
         let deadline = self.deadline();
         let interrupt = self.interrupt.clone();
-        let (txn, catalog) = self.catalog_now().await?;
-        let ctx = StatementContext {
-            lookups,
-            ..self.context(txn, catalog, parsed, Parameters::default())
-        };
-        interrupt
-            .guard(deadline, Box::pin(sql::describe(&ctx, parsed, types)))
-            .await
+        loop {
+            let (txn, catalog) = self.catalog_now().await?;
+            let is_alone = self.transaction.block == Block::None;
+            let keeps_snapshot = !is_alone && txn.keeps_snapshot() && !self.transaction.may_move_snapshot();
+            let ctx = StatementContext {
+                lookups: Arc::clone(&lookups),
+                ..self.context(txn, catalog, parsed, Parameters::default())
+            };
+            let described = Box::pin(sql::describe(&ctx, parsed, types));
+            match interrupt.guard(deadline, described).await {
+                // A definition that it names was changed meanwhile.
+                Err(error) if !keeps_snapshot && matches!(error.bare(), Error::Conflict { .. }) => {
+                    self.forget_catalog();
+                    lookups.forget();
+                }
+                described => return described,
+            }
+        }
     }
 
     /// The columns of a portal's result; `None` when it has none.

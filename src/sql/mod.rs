@@ -12,6 +12,7 @@ mod execute_arguments;
 mod explain;
 #[cfg(test)]
 mod kept_plans_tests;
+mod named_locks;
 mod open_cursor;
 mod plpgsql;
 #[cfg(test)]
@@ -173,11 +174,24 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
 
 async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     hold_plan(ctx, statement)?;
-    if let Some(Command::Copy(copy)) = &statement.parsed.command {
-        let executed = Box::pin(copy::execute(ctx, statement, copy)).await;
-        return executed.map_err(|error| statement.parsed.locate(error));
+    let executed = match &statement.parsed.command {
+        Some(Command::Copy(copy)) => Box::pin(copy::execute(ctx, statement, copy)).await,
+        _ => execute_tree(ctx, statement).await,
+    };
+    match executed {
+        Ok(outcome) => Ok(outcome),
+        Err(error) => Err(located(ctx, statement, error).await),
     }
-    let executed = match (&statement.parsed.ast, &statement.kept) {
+}
+
+/// The error that a statement ends with, at its place in the text.
+async fn located(ctx: &StatementContext, statement: &Statement, error: Error) -> Error {
+    let error = Box::pin(named_locks::error_of_named(ctx, error)).await;
+    statement.parsed.locate(error)
+}
+
+async fn execute_tree(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    match (&statement.parsed.ast, &statement.kept) {
         (ast::Statement::Query(query), KeptPlan::Query(kept)) => execute_query(ctx, kept, query).await,
         (ast::Statement::Query(query), KeptPlan::WithWrites(kept)) => {
             let written = Box::pin(dml::execute_with_writes(ctx, query, kept)).await;
@@ -188,8 +202,7 @@ async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<O
             written.map(Outcome::Written)
         }
         _ => Box::pin(execute_other(ctx, statement)).await,
-    };
-    executed.map_err(|error| statement.parsed.locate(error))
+    }
 }
 
 async fn execute_query(
@@ -236,7 +249,11 @@ async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<
         });
     }
     match &statement.parsed.ast {
-        ast::Statement::Explain { .. } => Box::pin(explain::execute(ctx, statement)).await,
+        ast::Statement::Explain { .. } => {
+            let explained = Box::pin(explain::execute(ctx, statement)).await?;
+            named_locks::lock_named(ctx).await?;
+            Ok(explained)
+        }
         ast::Statement::Call(function) => routine::execute_call(ctx, function).await,
         ast::Statement::Query(query) => Ok(Outcome::Done {
             tag: ddl::select_into(ctx, query).await?,
@@ -293,7 +310,11 @@ async fn describe_here(
     require_own_database(ctx, statement)?;
     hold_plan(ctx, statement)?;
     let told = Box::pin(tell(ctx, statement, parameters)).await;
-    told.map_err(|error| statement.parsed.locate(error))
+    // What the client is told is to be so when the statement runs.
+    match told {
+        Ok(told) => Box::pin(named_locks::wait_for_named(ctx)).await.map(|()| told),
+        Err(error) => Err(located(ctx, statement, error).await),
+    }
 }
 
 async fn tell(

@@ -1,6 +1,7 @@
 //! `StatementContext`: what one statement runs in.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
@@ -396,6 +397,16 @@ impl StatementContext {
             }
             _ => Ok(found),
         }
+    }
+
+    /// The records of the tables and views that the statement has named so far.
+    pub(crate) fn named_records(&self) -> BTreeSet<Vec<u8>> {
+        self.lookups.records(&self.catalog)
+    }
+
+    /// The same of views alone.
+    pub(crate) fn named_views(&self) -> Vec<Vec<u8>> {
+        self.lookups.view_records(&self.catalog)
     }
 
     /// What has the name, for who makes no plan of it: nothing is noted.

@@ -7,6 +7,7 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod agreement;
+mod altered_meanwhile;
 mod applications;
 mod bad_input;
 mod check;

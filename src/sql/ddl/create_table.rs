@@ -28,6 +28,7 @@ use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::definition::{Persistence, SequenceOption};
 use crate::parse::{included, names};
+use crate::sql::named_locks;
 use crate::system::{Notice, StatementContext};
 use crate::table::{Sequences, begin_count};
 use crate::{Error, Result};
@@ -213,6 +214,7 @@ async fn describe(
     for at in 0..=create.columns.len() {
         while let Some(like) = likes.next_if(|like| like.at == at) {
             parts.take_like(table, &mut description, like::read(ctx, like)?)?;
+            named_locks::lock_named(ctx).await?;
         }
         let Some(written) = create.columns.get(at) else {
             break;

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use super::{analyze, lock_table};
-use crate::catalog::{Access, Object, TableDef, count_dropped, reclaim_dropped};
+use crate::catalog::{Access, Object, TableDef, count_dropped, reclaim_dropped, record_key};
 use crate::error::StatementFault;
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
 use crate::sql::alone::require_alone;
 use crate::sql::relation::{relation, table};
+use crate::store::{LockMode, LockWait};
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
@@ -20,9 +21,11 @@ pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<(
         UpkeepKind::Vacuum {
             full,
             analyze: counts,
+            skip_locked,
         } => {
             require_alone(ctx, tag)?;
-            let tables = tables(ctx, "vacuum", &upkeep.targets)?;
+            let named = tables(ctx, "vacuum", &upkeep.targets)?;
+            let tables = locked(ctx, ("vacuum", *skip_locked), upkeep, named).await?;
             match counts {
                 true => analyze::recount_all(ctx, &tables).await,
                 false if upkeep.targets.iter().any(|target| !target.columns.is_empty()) => {
@@ -40,8 +43,9 @@ pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<(
             tables(ctx, "flush", &upkeep.targets)?;
             reclaim(ctx, tag).await
         }
-        UpkeepKind::Analyze => {
-            let tables = tables(ctx, "analyze", &upkeep.targets)?;
+        UpkeepKind::Analyze { skip_locked } => {
+            let named = tables(ctx, "analyze", &upkeep.targets)?;
+            let tables = locked(ctx, ("analyze", *skip_locked), upkeep, named).await?;
             analyze::recount_all(ctx, &tables).await
         }
         UpkeepKind::Reindex { of, concurrently } => reindex(ctx, of, *concurrently, &upkeep.targets),
@@ -119,6 +123,38 @@ fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Resul
                     names::relation_name(&target.name)?.1
                 ),
             )),
+        }
+    }
+    Ok(tables)
+}
+
+/// Locks the tables that a statement names, as PostgreSQL does, so that it waits for who changes them; answers them. With SKIP_LOCKED those
+/// that others have locked are passed over with a WARNING. Errors: as [`Transaction::lock_before_reading`](crate::txn::Transaction::lock_before_reading).
+async fn locked(
+    ctx: &StatementContext,
+    (verb, skips): (&str, bool),
+    upkeep: &Upkeep,
+    mut tables: Vec<Arc<TableDef>>,
+) -> Result<Vec<Arc<TableDef>>> {
+    if upkeep.targets.is_empty() {
+        return Ok(tables);
+    }
+    let mode = LockMode::ShareUpdateExclusive;
+    let records: Vec<Vec<u8>> = tables.iter().map(|table| record_key(table.id)).collect();
+    if !skips {
+        ctx.txn.lock_before_reading(&records, mode).await?;
+        return Ok(tables);
+    }
+    for (at, record) in records.iter().enumerate().rev() {
+        let record = std::slice::from_ref(record);
+        let unlocked = ctx.txn.lock_as_it_is(record, mode, LockWait::NoWait).await?;
+        if unlocked.refused.is_some() {
+            let message = format!(
+                "skipping {verb} of \"{}\" --- lock not available",
+                tables[at].name
+            );
+            ctx.notice(Notice::warning("55P03", message));
+            tables.remove(at);
         }
     }
     Ok(tables)
