@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
 
 use tokio::sync::Notify;
@@ -32,6 +32,8 @@ pub struct Interrupt {
     state: Mutex<State>,
     /// Something counts: asked without the lock, for it seldom does.
     counts: AtomicBool,
+    /// Work at hand of which a handler catches what stops it, within one another.
+    handlers: AtomicUsize,
     raised: Notify,
 }
 
@@ -42,6 +44,18 @@ struct State {
     cause: Option<Cause>,
     /// When the work under guard is to have ended.
     deadline: Option<Instant>,
+    /// The last time limit that a handler caught: its statement has none any more.
+    caught: Option<Instant>,
+}
+
+impl State {
+    /// Whether a time limit has passed that nobody has caught.
+    fn is_over(&self, deadline: Option<Instant>) -> bool {
+        deadline.is_some_and(|deadline| {
+            let is_caught = self.caught.is_some_and(|caught| caught >= deadline);
+            !is_caught && Instant::now() >= deadline
+        })
+    }
 }
 
 /// As long as it is there, work that never pauses learns of its deadline from [`Interrupt::check`].
@@ -53,6 +67,25 @@ struct Limited<'a> {
 impl Drop for Limited<'_> {
     fn drop(&mut self) {
         self.interrupt.with_state(|state| state.deadline = self.before);
+    }
+}
+
+/// As long as it is there, a handler catches what stops the work at hand.
+struct Handled<'a>(&'a Interrupt);
+
+impl Handled<'_> {
+    /// And how many there are now.
+    fn of(interrupt: &Interrupt) -> (Handled<'_>, usize) {
+        let around = interrupt.handlers.fetch_add(1, Ordering::AcqRel);
+        (Handled(interrupt), around + 1)
+    }
+}
+
+impl Drop for Handled<'_> {
+    fn drop(&mut self) {
+        self.0.handlers.fetch_sub(1, Ordering::AcqRel);
+        // What it has not caught stops those around it.
+        self.0.raised.notify_waiters();
     }
 }
 
@@ -86,11 +119,9 @@ impl Interrupt {
         if !self.counts.load(Ordering::Acquire) {
             return Ok(());
         }
-        let (cause, deadline) = self.with_state(|state| (state.cause, state.deadline));
+        let (cause, is_over) = self.with_state(|state| (state.cause, state.is_over(state.deadline)));
         match cause {
-            None if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
-                Err(Error::StatementTimeout)
-            }
+            None if is_over => Err(Error::StatementTimeout),
             None => Ok(()),
             Some(Cause::Cancel) => Err(Error::QueryCanceled),
             Some(Cause::Shutdown) => Err(Error::Shutdown),
@@ -106,6 +137,16 @@ impl Interrupt {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let _limited = deadline.map(|deadline| self.limit(deadline));
+        self.guard_below(0, deadline, work).await
+    }
+
+    /// The same below so many handlers.
+    async fn guard_below<T>(
+        &self,
+        handlers: usize,
+        deadline: Option<Instant>,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         self.check()?;
         let mut work = pin!(work);
         // Most work ends at once: then there is nothing to listen for.
@@ -114,27 +155,52 @@ impl Interrupt {
         }
         let mut raised = pin!(self.raised.notified());
         raised.as_mut().enable();
-        self.check()?;
+        // Who catches what stops the work within is asked first, and says when it is done.
+        let is_innermost = || self.handlers.load(Ordering::Acquire) <= handlers;
+        if is_innermost() {
+            self.check()?;
+        }
         let timeout = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
                 None => std::future::pending().await,
             }
         };
-        let mut timeout = pin!(timeout);
+        let (mut timeout, mut has_passed) = (pin!(timeout), false);
         loop {
             tokio::select! {
                 biased;
                 result = &mut work => return result,
                 () = &mut raised => {
-                    self.check()?;
                     raised.set(self.raised.notified());
                     raised.as_mut().enable();
-                    self.check()?;
                 }
-                () = &mut timeout => return Err(Error::StatementTimeout),
+                () = &mut timeout, if !has_passed => has_passed = true,
+            }
+            if is_innermost() {
+                self.check()?;
+                if has_passed && self.with_state(|state| state.is_over(deadline)) {
+                    return Err(Error::StatementTimeout);
+                }
             }
         }
+    }
+
+    /// Runs, under guard of the time limit at hand, work of which a handler catches what stops it: who guards what is around it goes on
+    /// then, and a time limit that has passed is none any more. Errors: as [`Interrupt::guard`].
+    pub async fn guard_caught<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let deadline = self.with_state(|state| state.deadline);
+        let (handled, handlers) = Handled::of(self);
+        let result = self.guard_below(handlers, deadline, work).await;
+        match result.as_ref().map_err(Error::bare) {
+            Err(Error::QueryCanceled) => self.with_state(|state| {
+                state.cause = state.cause.filter(|cause| *cause != Cause::Cancel);
+            }),
+            Err(Error::StatementTimeout) => self.with_state(|state| state.caught = deadline),
+            _ => {}
+        }
+        drop(handled);
+        result
     }
 
     fn limit(&self, deadline: Instant) -> Limited<'_> {
@@ -202,6 +268,39 @@ mod tests {
         let ended: Result<()> = interrupt.guard(Some(soon), work).await;
         assert_eq!(ended, Err(Error::StatementTimeout));
         assert_eq!(interrupt.check(), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn who_catches_what_stops_it_goes_on() {
+        let interrupt = Interrupt::default();
+        interrupt.begin();
+        let soon = Instant::now() + Duration::from_millis(2);
+        let never = || interrupt.guard_caught(std::future::pending::<Result<()>>());
+        let work = async {
+            let timed_out = never().await;
+            // There is no time limit any more, but whoever cancels it is heard.
+            let later = interrupt.guard_caught(async {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                interrupt.raise(Cause::Cancel);
+                std::future::pending::<Result<()>>().await
+            });
+            Ok((timed_out, later.await))
+        };
+        let ended = interrupt.guard(Some(soon), work).await;
+        assert_eq!(
+            ended,
+            Ok((Err(Error::StatementTimeout), Err(Error::QueryCanceled)))
+        );
+        assert_eq!(interrupt.check(), Ok(()));
+        // What no handler is around of any more stops all of it.
+        let soon = Instant::now() + Duration::from_millis(2);
+        let work = async {
+            let _ = never().await;
+            interrupt.raise(Cause::Cancel);
+            std::future::pending::<Result<()>>().await
+        };
+        let ended = interrupt.guard(Some(soon), work).await;
+        assert_eq!(ended, Err(Error::QueryCanceled));
     }
 
     #[tokio::test]

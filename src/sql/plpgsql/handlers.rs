@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::frame::{Flow, Frame};
 use super::variable::{Holder, Variable};
-use crate::parse::plpgsql::tree::{Block, Condition};
+use crate::parse::plpgsql::tree::{Block, Condition, Handler};
 use crate::system::TransactionControl;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -25,7 +25,12 @@ impl Frame {
         let catalog = Arc::clone(&self.ctx.catalog);
         let (settings, requested) = (Arc::clone(&self.ctx.settings), self.ctx.settings.requested_mark());
         let (names, variables) = (self.names.len(), self.variables.len());
-        let ran = self.statements(&block.statements).await;
+        let handled = self.handled.len();
+        let interrupt = Arc::clone(&self.ctx.session.interrupt);
+        let ran = match block.handlers.iter().any(catches_cancel) {
+            true => interrupt.guard_caught(self.statements(&block.statements)).await,
+            false => self.statements(&block.statements).await,
+        };
         drop(guard);
         let error = match ran {
             Ok(flow) => return Ok(flow),
@@ -51,6 +56,8 @@ impl Frame {
         self.ctx.settings.forget_requested(requested);
         self.undone().await?;
         self.is_located = false;
+        // A handler within may have been stopped.
+        self.handled.truncate(handled);
         self.names.truncate(names);
         self.variables.truncate(variables);
         let text = |text: String| {
@@ -77,6 +84,12 @@ impl Frame {
             _ => false,
         }
     }
+}
+
+/// Whether a handler is also there for what stops its block from outside: a cancel, a time limit.
+fn catches_cancel(handler: &Handler) -> bool {
+    let mut conditions = handler.conditions.iter();
+    conditions.any(|condition| catches(condition, &Error::QueryCanceled))
 }
 
 /// Whether a condition is of the error.
