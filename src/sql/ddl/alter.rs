@@ -424,6 +424,9 @@ async fn add_column(
     if_not_exists: bool,
 ) -> Result<()> {
     let table = &mut change.table;
+    if is_passed_over(ctx, table, &names::fold(&written.name), if_not_exists)? {
+        return Ok(());
+    }
     let NewColumn {
         mut def,
         primary_key,
@@ -433,17 +436,6 @@ async fn add_column(
         generation,
         sequence,
     } = column::read(ctx, &table.name, written).await?;
-    if table.has_column_named(&def.name) {
-        if if_not_exists {
-            let message = format!(
-                "column \"{}\" of relation \"{}\" already exists, skipping",
-                def.name, table.name
-            );
-            notice(ctx, "42701", message, None);
-            return Ok(());
-        }
-        return Err(duplicate_column(&def.name, table));
-    }
     if let Some(expr) = generation {
         def.default = Some(generation::read(ctx, &table.name, &table.columns, &def, &expr)?);
     }
@@ -485,6 +477,22 @@ async fn add_column(
         Some(constraint) => constraint::add_primary_key(ctx, change, constraint, &[name.into()]),
         None => Ok(()),
     }
+}
+
+/// Whether there is a column of this name, and IF NOT EXISTS: whatever else is said of it counts for nothing then. Errors: 42701.
+fn is_passed_over(ctx: &StatementContext, table: &TableDef, name: &str, if_not_exists: bool) -> Result<bool> {
+    if !table.has_column_named(name) {
+        return Ok(false);
+    }
+    if !if_not_exists {
+        return Err(duplicate_column(name, table));
+    }
+    let message = format!(
+        "column \"{name}\" of relation \"{}\" already exists, skipping",
+        table.name
+    );
+    notice(ctx, "42701", message, None);
+    Ok(true)
 }
 
 /// Makes the sequence of a column that was just added.

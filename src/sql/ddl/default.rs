@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr};
 
 use super::row_expression::{check_no_subquery, with_schemas};
-use crate::catalog::{Access, ColumnDef, ColumnDefault, Object, RelationName};
+use crate::catalog::{Access, CastApplies, ColumnDef, ColumnDefault, Object, RelationName};
 use crate::error::StatementFault;
 use crate::functions::object_name::objects_meant;
 use crate::parse::names;
@@ -58,7 +58,10 @@ pub(super) async fn read(
         true => None,
         false => query::constant(ctx, expr)?,
     };
-    if let Some(query::Constant { value, .. }) = constant {
+    if let Some(query::Constant { value, ty: from }) = constant {
+        if value == Value::Null {
+            check_assignable(ctx, &from, (ty, column))?;
+        }
         // A length, or the like, is a function of the value, which PostgreSQL keeps.
         if value == Value::Null && (ty.modifier() == -1 || matches!(ty, SqlType::Interval(_))) {
             return Ok(None);
@@ -85,7 +88,7 @@ pub(super) async fn read(
     let kept = with_schemas(ctx, expr);
     let expr = query::pinned_assigned(ctx, ("", &[]), &kept, ty).unwrap_or(kept);
     let (expr, sequences) = with_sequences_by_oid(ctx, &expr)?;
-    match dml::check_default(ctx, &expr) {
+    match dml::default_type(ctx, &expr) {
         Err(error) if error.is_undefined_column() || error.sqlstate() == "42P01" => {
             Err(Error::InvalidStatement {
                 state: StatementFault::NotImplemented,
@@ -94,15 +97,34 @@ pub(super) async fn read(
             })
         }
         Err(error) => Err(error),
-        Ok(()) => Ok(Some(match (next_value_of(&expr), sequences.as_slice()) {
-            (Some(oid), [_]) => ColumnDefault::Sequence { oid },
-            _ => ColumnDefault::Expression {
-                sql: expr.to_string(),
-                sequences,
-                text: Some(query::default_text(ctx, &expr, ty)?),
-            },
-        })),
+        Ok(from) => {
+            check_assignable(ctx, &from, (ty, column))?;
+            Ok(Some(match (next_value_of(&expr), sequences.as_slice()) {
+                (Some(oid), [_]) => ColumnDefault::Sequence { oid },
+                _ => ColumnDefault::Expression {
+                    sql: expr.to_string(),
+                    sequences,
+                    text: Some(query::default_text(ctx, &expr, ty)?),
+                },
+            }))
+        }
     }
+}
+
+/// Errors: 42804 for a default of a type that the column does not take.
+fn check_assignable(ctx: &StatementContext, from: &SqlType, (ty, column): (&SqlType, &str)) -> Result<()> {
+    let by_user = || ctx.casts().get_unwritten(from, ty, CastApplies::Assignment);
+    if *from == SqlType::Unknown || query::is_assignable(from, ty) || by_user().is_some() {
+        return Ok(());
+    }
+    Err(Error::DatatypeMismatch {
+        message: format!(
+            "column \"{column}\" is of type {} but default expression is of type {}",
+            ty.full_base_name(),
+            from.full_base_name()
+        ),
+        hint: Some("You will need to rewrite or cast the expression.".to_string()),
+    })
 }
 
 /// The literal of `'literal'::type`, where that is the column's own: as it stands in the catalogs it has the type behind it anyway.

@@ -152,9 +152,10 @@ pub(crate) async fn evaluate_stated(
     value.assign(ty, column, &ctx.format_settings())
 }
 
-/// Checks that an expression can be a default. Errors: those of binding it.
-pub(crate) fn check_default(ctx: &StatementContext, expr: &Expr) -> Result<()> {
-    bind_expression(ctx, expr, Clause::Default).map(drop)
+/// The type of an expression that is to be a default. Errors: those of binding it.
+pub(crate) fn default_type(ctx: &StatementContext, expr: &Expr) -> Result<SqlType> {
+    let bound = bind_expression(ctx, expr, Clause::Default)?;
+    Ok(bound.columns()[0].ty.clone())
 }
 
 /// Reads an expression that the catalog keeps as text. Errors: `Corrupt`.

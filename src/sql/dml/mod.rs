@@ -74,7 +74,7 @@ use crate::system::plan_cache::PlanCache;
 pub(crate) use assign::assigned_value;
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
 pub(crate) use copy_versions::{copy_versions, rekey_versions};
-pub(crate) use default::{check_default, evaluate_stated, parse_expression};
+pub(crate) use default::{default_type, evaluate_stated, parse_expression};
 pub(crate) use deferrable_keys::verify_unrepeated;
 pub(crate) use deferred_references::check_deferred;
 pub(crate) use exclusions::verify_exclusions;
