@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, ForValues, Ident, ObjectName,
-    TableConstraint,
+    AlterColumnOperation, AlterTable, AlterTableOperation, ColumnOption, ColumnOptionDef, DataType,
+    DropBehavior, ForValues, Ident, ObjectName, TableConstraint,
 };
 
+use super::column::serial_type;
 use super::{alter, attach, partition_index};
 use crate::Result;
-use crate::catalog::{Access, Object, TableDef, counterpart};
+use crate::catalog::{Access, ColumnDefault, Object, TableDef, counterpart};
 use crate::parse::definition::AlterAction;
 use crate::parse::{altered_kind, names, own_action};
+use crate::sql::dml;
 use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
+use crate::types::SqlType;
 
 /// Runs ALTER TABLE and ALTER VIEW.
 pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
@@ -159,9 +162,12 @@ impl Tables<'_> {
                 ..
             } => None,
             O::SetOptionsParens { .. } | O::SetTblProperties { .. } => Some(operation.clone()),
-            O::AddColumn { .. } | O::DropColumn { .. } | O::RenameColumn { .. } | O::AlterColumn { .. } => {
-                Some(operation.clone())
+            O::AddColumn { column_def, .. } => {
+                // One that was there is passed over, once.
+                let is_new = self.before.column_index(&names::fold(&column_def.name)).is_none();
+                is_new.then(|| self.added(operation))
             }
+            O::DropColumn { .. } | O::RenameColumn { .. } | O::AlterColumn { .. } => Some(operation.clone()),
             O::AddConstraint {
                 constraint,
                 not_valid,
@@ -191,6 +197,33 @@ impl Tables<'_> {
             }
             _ => None,
         }
+    }
+
+    /// ADD COLUMN as of the partition: a serial column takes its values from its parent's sequence.
+    fn added(&self, operation: &AlterTableOperation) -> AlterTableOperation {
+        let mut added = operation.clone();
+        let AlterTableOperation::AddColumn { column_def, .. } = &mut added else {
+            return added;
+        };
+        let name = names::fold(&column_def.name);
+        let of_parent = self.after.column_index(&name).map(|at| &self.after.columns[at]);
+        let default = of_parent.and_then(|column| column.default.as_ref());
+        let (Some(ty), Some(ColumnDefault::Sequence { oid })) = (serial_type(&column_def.data_type), default)
+        else {
+            return added;
+        };
+        let Ok(next) = dml::parse_expression(&format!("nextval('{oid}'::regclass)")) else {
+            return added;
+        };
+        column_def.data_type = match ty {
+            SqlType::Int2 => DataType::SmallInt(None),
+            SqlType::Int8 => DataType::BigInt(None),
+            _ => DataType::Integer(None),
+        };
+        let options = [ColumnOption::NotNull, ColumnOption::Default(next)];
+        let options = options.map(|option| ColumnOptionDef { name: None, option });
+        column_def.options.extend(options);
+        added
     }
 
     /// A constraint as the partition gets it: under the same name, but for keys, whose names are those of relations.

@@ -23,6 +23,7 @@ pub(super) async fn attach(
     parent: &Arc<TableDef>,
     (name, bound): (&ObjectName, &ForValues),
 ) -> Result<(Arc<TableDef>, Owed)> {
+    require_partitioned(parent)?;
     let child = table(ctx, name, Access::Alter)?;
     check_attachable(ctx, parent, &child)?;
     let place = bound.span();
@@ -83,6 +84,7 @@ pub(super) async fn detach(
             message: "ALTER TABLE ... DETACH CONCURRENTLY cannot run inside a transaction block".to_string(),
         });
     }
+    require_partitioned(parent)?;
     let child = table(ctx, name, Access::Alter)?;
     if child.partition.as_ref().is_none_or(|of| of.parent != parent.oid) {
         let message = format!(
@@ -123,13 +125,21 @@ async fn check_unreferred(ctx: &StatementContext, parent: &TableDef, removed: &s
     Ok(())
 }
 
+/// Errors: 42P17.
+fn require_partitioned(parent: &TableDef) -> Result<()> {
+    match parent.partitioning {
+        Some(_) => Ok(()),
+        None => {
+            let message = format!("table \"{}\" is not partitioned", parent.name);
+            Err(Raised::new("42P17", message).into())
+        }
+    }
+}
+
 /// Errors: 42809 for what is a partition already, 42P07 for a table below which the other stands, 42P16 for one that lasts otherwise, 42804 for
 /// other columns and constraints.
 fn check_attachable(ctx: &StatementContext, parent: &TableDef, child: &TableDef) -> Result<()> {
     let (of, name) = (&parent.name, &child.name);
-    if parent.partitioning.is_none() {
-        return Err(Raised::new("42P17", format!("table \"{of}\" is not partitioned")).into());
-    }
     if child.partition.is_some() {
         return Err(Raised::new("42809", format!("\"{name}\" is already a partition")).into());
     }

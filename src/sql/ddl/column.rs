@@ -234,7 +234,7 @@ fn stored_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType
 }
 
 /// The integer type behind serial, bigserial and smallserial.
-fn serial_type(data_type: &DataType) -> Option<SqlType> {
+pub(super) fn serial_type(data_type: &DataType) -> Option<SqlType> {
     let DataType::Custom(name, _) = data_type else {
         return None;
     };

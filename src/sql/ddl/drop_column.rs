@@ -1,5 +1,7 @@
 //! ALTER TABLE … DROP COLUMN, and what goes with a column.
 
+use std::sync::Arc;
+
 use sqlparser::ast::Ident;
 
 use super::column_users;
@@ -71,6 +73,13 @@ fn views_of<'a>(
     views
 }
 
+/// Whether it is a partition of a table, or of its partitions.
+fn is_below(ctx: &StatementContext, partition: &TableDef, oid: u32) -> bool {
+    let above = |table: &Arc<TableDef>| ctx.catalog.parent_of(table).cloned();
+    let mut parents = std::iter::successors(ctx.catalog.parent_of(partition).cloned(), above);
+    parents.any(|parent| parent.oid == oid)
+}
+
 /// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.
 fn drop_sequence_users(
     ctx: &StatementContext,
@@ -84,7 +93,12 @@ fn drop_sequence_users(
     let Some(sequence) = sequence::of_column(ctx, table, &table.columns[at]) else {
         return Ok(());
     };
-    let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
+    // The column of a partition goes with it.
+    let name = &table.columns[at].name;
+    let is_gone = |of: &TableDef, column: &ColumnDef| match of.oid == table.oid {
+        true => column.id == id,
+        false => column.name == *name && is_below(ctx, of, table.oid),
+    };
     let (own, others): (Vec<_>, Vec<_>) =
         default_dependents::of_sequences(&ctx.catalog, &[sequence], is_gone)
             .into_iter()

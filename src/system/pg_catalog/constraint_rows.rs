@@ -61,6 +61,7 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("conparentid", text(index.parent.unwrap_or_default())),
                 ("conislocal", boolean(index.parent.is_none())),
                 ("coninhcount", text(i32::from(index.parent.is_some()))),
+                ("connoinherit", boolean(index.parent.is_none())),
             ]);
         }
         let above = relation
@@ -84,6 +85,10 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("coninhcount", text(i32::from(above.is_some()))),
             ];
             cells.extend(cells_of_kind(constraint));
+            if constraint.foreign_key().is_some() {
+                let inherits = above.is_some() || relation.partitioning.is_some();
+                cells.push(("connoinherit", boolean(!inherits)));
+            }
             rows.push(&cells);
         }
     }
