@@ -64,23 +64,27 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     .array(T::Text),
 ];
 
-/// A function that returns a set of composite values.
+/// A function that returns composite values: a set of them, or one.
 #[derive(Debug)]
 pub struct SetFunction {
     /// Its name.
     pub name: &'static str,
+    /// Whether it gives one value, which stands wherever a value may, and is NULL where nothing is found.
+    pub gives_one: bool,
     /// Its columns: their names, and the functions that give each as an array.
     pub columns: &'static [(&'static str, &'static str)],
 }
 
-/// Every function that returns a set of composite values.
+/// Every function that returns composite values.
 static SET_FUNCTIONS: &[SetFunction] = &[
     SetFunction {
         name: "_pg_expandarray",
+        gives_one: false,
         columns: &[("x", "expandarray_x"), ("n", "expandarray_n")],
     },
     SetFunction {
         name: "pg_available_extensions",
+        gives_one: false,
         columns: &[
             ("name", "available_extension_names"),
             ("default_version", "available_extension_versions"),
@@ -89,6 +93,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "pg_available_extension_versions",
+        gives_one: false,
         columns: &[
             ("name", "available_extension_names"),
             ("version", "available_extension_versions"),
@@ -102,6 +107,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "pg_identify_object",
+        gives_one: true,
         columns: &[
             ("type", "identified_kinds"),
             ("schema", "identified_schemas"),
@@ -111,6 +117,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "pg_ls_waldir",
+        gives_one: false,
         columns: &[
             ("name", "log_file_names"),
             ("size", "log_file_sizes"),
@@ -119,6 +126,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "pg_options_to_table",
+        gives_one: false,
         columns: &[
             ("option_name", "options_names"),
             ("option_value", "options_values"),
@@ -126,6 +134,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "pg_sequence_parameters",
+        gives_one: true,
         columns: &[
             ("start_value", "sequence_starts"),
             ("minimum_value", "sequence_minima"),
@@ -138,6 +147,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "aclexplode",
+        gives_one: false,
         columns: &[
             ("grantor", "aclexplode_grantors"),
             ("grantee", "aclexplode_grantees"),
@@ -147,6 +157,7 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "keyspan_table_variables",
+        gives_one: false,
         columns: &[
             ("variable_name", "table_variables_names"),
             ("value", "table_variables_values"),
@@ -155,10 +166,12 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "ts_parse",
+        gives_one: false,
         columns: &[("tokid", "ts_parse_kinds"), ("token", "ts_parse_tokens")],
     },
     SetFunction {
         name: "ts_token_type",
+        gives_one: false,
         columns: &[
             ("tokid", "ts_token_type_numbers"),
             ("alias", "ts_token_type_names"),
@@ -167,14 +180,17 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "json_each",
+        gives_one: false,
         columns: &[("key", "json_each_keys"), ("value", "json_each_values")],
     },
     SetFunction {
         name: "json_each_text",
+        gives_one: false,
         columns: &[("key", "json_each_keys"), ("value", "json_each_texts")],
     },
     SetFunction {
         name: "pg_partition_tree",
+        gives_one: false,
         columns: &[
             ("relid", "pg_partition_tree_relids"),
             ("parentrelid", "pg_partition_tree_parents"),
@@ -184,15 +200,17 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     },
     SetFunction {
         name: "jsonb_each",
+        gives_one: false,
         columns: &[("key", "jsonb_each_keys"), ("value", "jsonb_each_values")],
     },
     SetFunction {
         name: "jsonb_each_text",
+        gives_one: false,
         columns: &[("key", "jsonb_each_text_keys"), ("value", "jsonb_each_texts")],
     },
 ];
 
-/// The function of this name that returns a set of composite values.
+/// The function of this name that returns composite values.
 pub fn set_function(name: &str) -> Option<&'static SetFunction> {
     SET_FUNCTIONS.iter().find(|function| function.name == name)
 }

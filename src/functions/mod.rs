@@ -209,7 +209,7 @@ pub fn are_bounded(name: &str) -> bool {
 /// Whether a function of this name gives a set.
 pub fn is_set_returning(name: &str) -> bool {
     let gives_rows = |row: &FunctionDef| matches!(row.body, Body::Rows(_) | Body::CatalogRows(_));
-    set_function(name).is_some() || functions_named(name).any(gives_rows)
+    set_function(name).is_some_and(|set| !set.gives_one) || functions_named(name).any(gives_rows)
 }
 
 /// Every function name, for hints and pg_proc.

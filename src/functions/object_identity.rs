@@ -12,8 +12,9 @@ use crate::system::catalog_version::definitions::PG_CATALOG_OID;
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserRelation, read};
 use crate::system::pg_catalog::naming::format_type;
 use crate::system::pg_catalog::object_class::{
-    AUTHID_CLASS, CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, LANGUAGE_CLASS, NAMESPACE_CLASS,
-    PROCEDURE_CLASS, TRIGGER_CLASS, TYPE_CLASS,
+    ACCESS_METHOD_CLASS, AUTHID_CLASS, CAST_CLASS, CLASS_CLASS, CONSTRAINT_CLASS, DEFAULT_CLASS,
+    EXTENSION_CLASS, LANGUAGE_CLASS, NAMESPACE_CLASS, PROCEDURE_CLASS, REWRITE_CLASS, TABLESPACE_CLASS,
+    TRIGGER_CLASS, TYPE_CLASS, attribute_of_default,
 };
 use crate::system::pg_catalog::trigger_text::trigger_of;
 use crate::system::pg_catalog::{CatalogContext, PLPGSQL_OID};
@@ -92,6 +93,17 @@ fn identity(catalog: &CatalogContext, (class, object, column): (i64, i64, i32)) 
         AUTHID_CLASS => ("role", plain("role", role_name(catalog, object))),
         LANGUAGE_CLASS => ("language", plain("language", language_name(object))),
         EXTENSION_CLASS => ("extension", plain("extension", extension_name(catalog, object))),
+        DEFAULT_CLASS => ("default value", default_identity(catalog, object)),
+        REWRITE_CLASS => ("rule", rule_identity(catalog, object)),
+        CAST_CLASS => ("cast", cast_identity(catalog, object)),
+        ACCESS_METHOD_CLASS => {
+            let name = name_in("pg_am", "amname", object);
+            ("access method", plain("access method", name))
+        }
+        TABLESPACE_CLASS => {
+            let name = name_in("pg_tablespace", "spcname", object);
+            ("tablespace", plain("tablespace", name))
+        }
         _ if SYSTEM.classes.contains_key(&class) => {
             return Err(Error::unsupported(
                 format!("the name of an object of class {class}"),
@@ -269,12 +281,75 @@ fn trigger_identity(catalog: &CatalogContext, oid: i64) -> Option<Identity> {
     })
 }
 
+fn default_identity(catalog: &CatalogContext, oid: i64) -> Option<Identity> {
+    let mut relations = catalog.objects().relations.iter();
+    let (relation, attribute) = relations.find_map(|relation| {
+        let attribute = attribute_of_default(oid, relation.oid)?;
+        let column = relation.columns.get(attribute.checked_sub(1)?)?;
+        column.default_node.is_some().then_some((relation.oid, attribute))
+    })?;
+    let column = column_identity(catalog, relation, i32::try_from(attribute).ok()?)?;
+    Some(Identity {
+        kind: "default value",
+        description: format!("default value for {}", column.description),
+        identity: format!("for {}", column.identity),
+        schema: None,
+        name: None,
+    })
+}
+
+/// A view's rule has its oid.
+fn rule_identity(catalog: &CatalogContext, oid: i64) -> Option<Identity> {
+    let objects = catalog.objects();
+    let mut relations = objects.relations.iter();
+    relations.find(|relation| relation.oid == oid && matches!(relation.kind, 'v' | 'm'))?;
+    let of = relation_identity(catalog, oid)?;
+    Some(Identity {
+        kind: "rule",
+        description: format!("rule _RETURN on {}", of.description),
+        identity: format!("\"_RETURN\" on {}", of.identity),
+        schema: None,
+        name: None,
+    })
+}
+
+fn cast_identity(catalog: &CatalogContext, oid: i64) -> Option<Identity> {
+    let mut made = catalog.statement().catalog.casts.iter();
+    let made = made.find(|cast| i64::from(cast.oid) == oid);
+    let (source, target) = match made {
+        Some(cast) => (i64::from(cast.source.oid()), i64::from(cast.target.oid())),
+        None => {
+            let mut rows = read("pg_cast", &["oid", "castsource", "casttarget"]);
+            let [_, source, target] = rows.find(|[found, ..]| found.as_deref() == Some(&*oid.to_string()))?;
+            (source?.parse().ok()?, target?.parse().ok()?)
+        }
+    };
+    let objects = catalog.objects();
+    let shown = |oid| format_type(oid, None, objects, catalog.search_path());
+    Some(Identity {
+        kind: "cast",
+        description: format!("cast from {} to {}", shown(source), shown(target)),
+        identity: format!(
+            "({} AS {})",
+            qualified_type(objects, source),
+            qualified_type(objects, target)
+        ),
+        schema: None,
+        name: None,
+    })
+}
+
 fn language_name(oid: i64) -> Option<String> {
-    if oid == i64::from(crate::catalog::Language::Plpgsql.oid()) {
-        return Some(PLPGSQL.to_string());
+    match oid == i64::from(crate::catalog::Language::Plpgsql.oid()) {
+        true => Some(PLPGSQL.to_string()),
+        false => name_in("pg_language", "lanname", oid),
     }
-    let mut rows = read("pg_language", &["oid", "lanname"]);
-    let [_, name] = rows.find(|[found, _]| found.as_deref() == Some(oid.to_string().as_str()))?;
+}
+
+/// The name that a row of every database's catalog has.
+fn name_in(relation: &'static str, column: &'static str, oid: i64) -> Option<String> {
+    let mut rows = read(relation, &["oid", column]);
+    let [_, name] = rows.find(|[found, _]| found.as_deref() == Some(&*oid.to_string()))?;
     name
 }
 

@@ -207,14 +207,19 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let index = self.expression(index, place)?;
         let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
+        Ok(self.element_at(array, index, item))
+    }
+
+    /// The item of an array at a place, an integer.
+    pub(super) fn element_at(&self, array: Bound, index: Bound, item: SqlType) -> Bound {
         let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
         let is_declared = array.is_declared;
         let arguments = vec![(array.expr, array.ty), (index.expr, index.ty)];
         let value = tree::call(definition, arguments, item.clone(), &self.settings);
-        Ok(Bound {
+        Bound {
             is_declared,
             ..Bound::new(value, item)
-        })
+        }
     }
 
     /// `a[low:high]` in a dimension, counted from 0. A limit that is not written is beyond what an array can have; one that is NULL makes

@@ -133,7 +133,13 @@ impl Binder<'_> {
             }
             let rows = self.rows_of_sets(columns);
             let item = element_type(&rows.ty).clone();
-            return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item));
+            if set.gives_one {
+                let first = Bound::constant(&Value::Int(1), SqlType::Int4)?;
+                return Ok(self.element_at(rows, first, item));
+            }
+            let rows = Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item);
+            self.check_set_place(&rows, place)?;
+            return Ok(rows);
         }
         self.named_call(&name, arguments, place)
     }

@@ -24,14 +24,24 @@ pub(super) const DATABASE_CLASS: i64 = 1262;
 pub(crate) const EXTENSION_CLASS: i64 = 3079;
 /// pg_namespace.
 pub(crate) const NAMESPACE_CLASS: i64 = 2615;
+/// Of access methods.
+pub(crate) const ACCESS_METHOD_CLASS: i64 = 2601;
+/// Of tablespaces.
+pub(crate) const TABLESPACE_CLASS: i64 = 1213;
 /// pg_rewrite.
-pub(super) const REWRITE_CLASS: i64 = 2618;
+pub(crate) const REWRITE_CLASS: i64 = 2618;
 /// pg_attrdef.
-pub(super) const DEFAULT_CLASS: i64 = 2604;
+pub(crate) const DEFAULT_CLASS: i64 = 2604;
 
 /// Defaults have no number of their own in our catalog: table and attribute make one that is unique among them.
 pub(super) fn default_oid(relation: i64, attribute: usize) -> i64 {
     ((relation << 11) | attribute as i64) & i64::from(u32::MAX)
+}
+
+/// The attribute of a default of this number, and whether the relation may be its.
+pub(crate) fn attribute_of_default(oid: i64, relation: i64) -> Option<usize> {
+    let attribute = usize::try_from(oid & 0x7FF).ok()?;
+    (default_oid(relation, attribute) == oid).then_some(attribute)
 }
 
 /// The oid of the collation of a column; 0: it has none.
