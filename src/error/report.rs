@@ -48,7 +48,7 @@ impl Error {
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject {
-                kind: "table" | "view" | "sequence",
+                kind: "table" | "view" | "materialized view" | "sequence",
                 ..
             } => "42P01",
             Error::UndefinedOperator { ambiguous, .. } => {
@@ -374,9 +374,10 @@ impl Error {
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
             ),
-            Error::Conflict { .. } | Error::ConcurrentDelete { .. } | Error::ReadConflict => {
-                Some("The transaction might succeed if retried.".to_string())
-            }
+            Error::Conflict { .. }
+            | Error::ConcurrentDelete { .. }
+            | Error::ReadConflict
+            | Error::Deadlock { .. } => Some("The transaction might succeed if retried.".to_string()),
             Error::SnapshotTooOld => {
                 Some("Use shorter transactions, or raise keyspan.undo_bytes_max.".to_string())
             }
@@ -412,7 +413,6 @@ impl Error {
             | Error::InvalidJson { .. }
             | Error::LockTimeout
             | Error::LockNotAvailable { .. }
-            | Error::Deadlock { .. }
             | Error::InvalidDatetime { .. }
             | Error::DatetimeOverflow { .. }
             | Error::InvalidBinary { .. }

@@ -61,7 +61,7 @@ pub(super) fn found_routine(
             state: StatementFault::UndefinedRoutine,
             message: format!(
                 "{} {shown_name}({}) does not exist",
-                word.word(),
+                missing_word(word),
                 types.join(", ")
             ),
             hint: None,
@@ -71,9 +71,22 @@ pub(super) fn found_routine(
         true => Ok(Arc::clone(routine)),
         false => Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
-            message: format!("{} is not a {}", described_routine(routine), word.word()),
+            message: match word {
+                RoutineWord::Aggregate => {
+                    format!("function {} is not an aggregate", described_routine(routine))
+                }
+                _ => format!("{} is not a {}", described_routine(routine), word.word()),
+            },
             hint: None,
         }),
+    }
+}
+
+/// What PostgreSQL calls one that is not there.
+fn missing_word(word: RoutineWord) -> &'static str {
+    match word {
+        RoutineWord::Routine => "function",
+        word => word.word(),
     }
 }
 
@@ -90,19 +103,19 @@ pub(super) fn known_routine<'a>(
 
 /// The one of a name that is said without arguments. Errors: 42883, 42725.
 fn only_one(fitting: &[&Arc<RoutineDef>], word: RoutineWord, name: &str) -> Result<Arc<RoutineDef>> {
-    let word = word.word();
     match fitting {
         [only] => Ok(Arc::clone(only)),
         [] => Err(Error::InvalidStatement {
             state: StatementFault::UndefinedRoutine,
-            message: format!("could not find a {word} named \"{name}\""),
+            message: format!("could not find a {} named \"{name}\"", missing_word(word)),
             hint: None,
         }),
         _ => Err(Error::InvalidStatement {
             state: StatementFault::AmbiguousRoutine,
-            message: format!("{word} name \"{name}\" is not unique"),
+            message: format!("{} name \"{name}\" is not unique", word.word()),
             hint: Some(format!(
-                "Specify the argument list to select the {word} unambiguously."
+                "Specify the argument list to select the {} unambiguously.",
+                word.word()
             )),
         }),
     }
