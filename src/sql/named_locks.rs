@@ -35,8 +35,8 @@ async fn lock(ctx: &StatementContext, records: BTreeSet<Vec<u8>>) -> Result<()> 
     ctx.txn.lock_before_reading(&records, LockMode::AccessShare).await
 }
 
-/// What a statement fails with: its error, or, where a relation that it has named is another by now, or was about to be while it was bound,
-/// the conflict for which it begins anew, or what ended the wait.
+/// What a statement fails with: its error, or, where somebody is changing a relation that it has named, the conflict for which it begins anew
+/// once that is over, or what ended the wait. Where nobody is, it is its own: a build of an index that was dropped does not begin again.
 pub(super) async fn error_of_named(ctx: &StatementContext, error: Error) -> Error {
     let state = error.sqlstate();
     // What is to have a new name is told at once that another has it.
@@ -44,8 +44,7 @@ pub(super) async fn error_of_named(ctx: &StatementContext, error: Error) -> Erro
         return error;
     }
     for record in ctx.named_records() {
-        // What was changed already would have led to another error only where a name is missing.
-        if state.starts_with("42") || ctx.txn.would_wait(&record, LockMode::AccessShare) {
+        if ctx.txn.would_wait(&record, LockMode::AccessShare) {
             let locked = ctx.txn.lock_before_writing(record, LockMode::AccessShare).await;
             if let Err(instead) = locked {
                 return instead;
