@@ -124,7 +124,7 @@ impl Jobs {
                 tracing::warn!(%error, "a definition whose statement was cancelled did not end cleanly");
             }
         });
-        lock(&self.running).push(running);
+        self.keep(running);
         let _waiter = Waiter(abandoned);
         answered
             .await
@@ -146,6 +146,13 @@ impl Jobs {
             let _ = job.await;
         }
         any
+    }
+
+    /// Of those that have ended the newest is enough to say that there were some: a statement may have one for each of its commits.
+    fn keep(&self, job: JoinHandle<()>) {
+        let mut running = lock(&self.running);
+        running.retain(|job| !job.is_finished());
+        running.push(job);
     }
 
     fn spawn(&self, job: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
@@ -218,5 +225,17 @@ mod tests {
         }
         jobs.ended().await;
         assert!(undone.load(Ordering::Acquire));
+    }
+
+    #[tokio::test]
+    async fn jobs_that_have_ended_take_no_memory() {
+        let jobs = Jobs::default();
+        for _ in 0..100 {
+            jobs.run(|_| async { Ok(()) }).await.unwrap();
+            // It answers before it is over.
+            tokio::task::yield_now().await;
+        }
+        assert!(lock(&jobs.running).len() < 10);
+        assert!(jobs.ended().await && !jobs.ended().await);
     }
 }
