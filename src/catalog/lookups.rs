@@ -149,27 +149,17 @@ impl Lookups {
 
     /// The records of the tables and views that were found: who changes a definition locks its record.
     pub fn records(&self, catalog: &Catalog) -> BTreeSet<Vec<u8>> {
-        let records = self
-            .objects(catalog)
-            .into_iter()
-            .filter_map(|object| match object {
-                Object::Table(table) | Object::Index(table, _) => Some(record_key(table.id)),
-                Object::View(view) => Some(record_key(view.id)),
-                Object::Sequence(_) => None,
-            });
-        records.collect()
+        let objects = self.objects(catalog).into_iter();
+        objects.filter_map(record_of).collect()
     }
 
     /// The same of views alone.
     pub fn view_records(&self, catalog: &Catalog) -> Vec<Vec<u8>> {
-        let records = self
-            .objects(catalog)
-            .into_iter()
-            .filter_map(|object| match object {
-                Object::View(view) => Some(record_key(view.id)),
-                _ => None,
-            });
-        records.collect()
+        let views = self.objects(catalog).into_iter();
+        views
+            .filter(|object| matches!(object, Object::View(_)))
+            .filter_map(record_of)
+            .collect()
     }
 
     /// The relations that were found, as the catalog has them.
@@ -268,4 +258,13 @@ fn versions(found: &[Arc<RoutineDef>]) -> Vec<(u32, u64)> {
         .iter()
         .map(|routine| (routine.oid, routine.version))
         .collect()
+}
+
+/// The record of a table or view.
+fn record_of(object: Object<'_>) -> Option<Vec<u8>> {
+    match object {
+        Object::Table(table) | Object::Index(table, _) => Some(record_key(table.id)),
+        Object::View(view) => Some(record_key(view.id)),
+        Object::Sequence(_) => None,
+    }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::segment::{FileKind, Segment, file_kind, spare_name, unfinished_name};
-use super::{Position, Survey, Timestamp, io_error, record};
+use super::{Position, Survey, Timestamp, io_error, io_failure, record};
+use crate::Result;
 use crate::store::disk::{BLOCK_BYTES, Disk, DiskFile};
-use crate::{Error, Result};
 
 /// Spares that are made ahead, so that beginning a segment need not wait for zeros to be written.
 const SPARES_MIN: usize = 2;
@@ -111,10 +111,9 @@ impl LogFiles {
         file.write_at(&segment.header(), 0)
             .map_err(|error| io_error("write", spare, &error))?;
         // On a full disk, too: it may be renamed already, and then the log goes on there.
-        self.disk.rename(spare, path).map_err(|error| Error::Io {
-            action: format!("could not rename \"{}\"", spare.display()),
-            reason: error.to_string(),
-        })?;
+        self.disk
+            .rename(spare, path)
+            .map_err(|error| io_failure("rename", spare, &error))?;
         Ok(file)
     }
 

@@ -291,6 +291,11 @@ fn io_error(action: &str, path: &Path, error: &std::io::Error) -> Error {
             reserve_bytes: 0,
         };
     }
+    io_failure(action, path, error)
+}
+
+/// The same where a full disk is a failure as any other.
+fn io_failure(action: &str, path: &Path, error: &std::io::Error) -> Error {
     Error::Io {
         action: format!("could not {action} \"{}\"", path.display()),
         reason: error.to_string(),

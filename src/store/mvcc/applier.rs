@@ -2,7 +2,6 @@
 //! what they replace for the snapshots that see it, and lets them leave the memtable. The committer feeds it.
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -13,13 +12,13 @@ use super::limits::{
     APPLY_LINGER, APPLY_LOOK, COMMITS_BEHIND_LARGE_MAX, GATHERED_WRITES_MAX, LARGE_LINGER,
     LARGE_WAITING_PART, PIECE_BYTES_MAX, PIECE_WRITES_MAX,
 };
-use super::state::{Shared, start_thread};
+use super::state::{Shared, caught, start_thread};
 use super::stored::{put_clock, put_write, split_stored};
 use super::undo::Replaced;
+use crate::Result;
 use crate::store::Write;
 use crate::store::engine::EngineBatch;
 use crate::store::log::Timestamp;
-use crate::{Error, Result};
 
 /// The way to the thread.
 #[derive(Debug)]
@@ -170,8 +169,7 @@ fn run(shared: &Shared, queue: &Queue) {
         if commits.is_empty() {
             return;
         }
-        let applied = catch_unwind(AssertUnwindSafe(|| apply(shared, &commits)));
-        if let Err(error) = applied.unwrap_or_else(|_| Err(Error::internal("the applier panicked"))) {
+        if let Err(error) = caught("apply", || apply(shared, &commits)) {
             shared.fail(error);
             return;
         }

@@ -3,14 +3,13 @@
 //!
 //! When the disk is nearly full, it makes a checkpoint of whatever has come since the last, so that the log takes as little as it can.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::room::Room;
-use super::state::{Shared, start_thread};
+use super::state::{Shared, caught, start_thread};
 use crate::store::log::LogFiles;
 use crate::{Error, Result};
 
@@ -154,8 +153,7 @@ struct Checkpoints {
 impl Checkpoints {
     fn run(&mut self, state: &State) {
         loop {
-            let looked = catch_unwind(AssertUnwindSafe(|| self.look()));
-            if let Err(error) = looked.unwrap_or_else(|_| Err(Error::internal("a checkpoint panicked"))) {
+            if let Err(error) = caught("checkpoint", || self.look()) {
                 self.shared.fail(error);
                 break;
             }

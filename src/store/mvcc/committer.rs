@@ -399,12 +399,7 @@ impl Committer {
         if let (Some(log), Some(first), Err(_)) = (&self.log, large.first_part(), &result) {
             log.files().end_large(first, None);
         }
-        let LargeCommit {
-            answer, place, batch, ..
-        } = large;
-        drop(batch);
-        let _ = answer.send(result);
-        drop(place);
+        large.answer(result);
         self.hand_over();
     }
 

@@ -68,6 +68,15 @@ impl Cursor {
         });
     }
 
+    /// Goes on at a border within the current range or behind it: its start (inclusive), or in reverse its end (exclusive).
+    pub(super) fn resume_at(&mut self, border: Vec<u8>) {
+        self.resume = Some(border);
+        let is_over = |(start, end): (&[u8], Option<&[u8]>)| end.is_some_and(|end| end <= start);
+        if self.bounds().is_some_and(is_over) {
+            self.next_range();
+        }
+    }
+
     /// Goes on with the next range.
     pub(super) fn next_range(&mut self) {
         self.done += 1;

@@ -33,7 +33,7 @@ const VALIDATED_KEYS_MAX: usize = 512;
 pub(super) struct LargeCommit {
     shared: Arc<Shared>,
     /// The batch; its writes in the order of keys, `unchanged` sorted.
-    pub(super) batch: Batch,
+    batch: Batch,
     /// So many of its guarded keys are validated.
     validated: usize,
     guarded: usize,
@@ -50,8 +50,8 @@ pub(super) struct LargeCommit {
     parts: u32,
     /// Another commit came first.
     conflict: Option<Error>,
-    pub(super) answer: oneshot::Sender<Result<()>>,
-    pub(super) place: Place,
+    answer: oneshot::Sender<Result<()>>,
+    place: Place,
 }
 
 /// What a step came to.
@@ -182,6 +182,17 @@ impl LargeCommit {
     /// Where its first part stands.
     pub(super) fn first_part(&self) -> Option<Position> {
         self.first
+    }
+
+    /// Ends it. The batch and what it holds go before the answer, so that whoever has that finds them gone.
+    pub(super) fn answer(self, result: Result<()>) {
+        let LargeCommit {
+            answer, place, batch, ..
+        } = self;
+        drop(batch);
+        // A session that has gone does not want its answer.
+        let _ = answer.send(result);
+        drop(place);
     }
 
     fn validate(&mut self) -> Result<()> {

@@ -167,6 +167,10 @@ async fn what_was_taken_from_the_head_of_a_load_is_walked_once() {
     let (engine, store) = gated(usize::MAX);
     store.commit(load(1, 1)).await.unwrap();
     let key = |n: usize| [&[1][..], &(n as u16).to_be_bytes()].concat();
+    let behind = || {
+        let newest = store.newest_commit();
+        store.shared.memtable.behind_emptied(&[1], false, newest)
+    };
     for n in 0..100 {
         let snapshot = store.snapshot().await.unwrap();
         let first = rows(&*snapshot).await.unwrap().into_iter().next();
@@ -175,31 +179,16 @@ async fn what_was_taken_from_the_head_of_a_load_is_walked_once() {
             .commit(blind(vec![Write::Delete { key: key(n) }]))
             .await
             .unwrap();
-        let newest = store.newest_commit();
-        let behind = store.shared.memtable.behind_emptied(&[1], false, newest);
-        assert!(behind.is_none_or(|behind| behind <= key(n)), "{n}");
+        assert!(behind().is_none_or(|behind| behind <= key(n)), "{n}");
     }
-    let newest = store.newest_commit();
-    let behind = store.shared.memtable.behind_emptied(&[1], false, newest);
+    let passed = behind();
     engine.let_through(usize::MAX);
-    assert!(behind.is_some_and(|behind| behind > key(90)));
+    assert!(passed.is_some_and(|behind| behind > key(90)));
     // What is given up may have come back, and is looked for.
     store.delete_range(KeyRange::of_prefix(&[9])).await.unwrap();
-    assert!(
-        store
-            .shared
-            .memtable
-            .behind_emptied(&[1], false, newest)
-            .is_some()
-    );
+    assert!(behind().is_some());
     store.delete_range(KeyRange::of_prefix(&key(20))).await.unwrap();
-    assert!(
-        store
-            .shared
-            .memtable
-            .behind_emptied(&[1], false, newest)
-            .is_none()
-    );
+    assert!(behind().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -184,15 +184,9 @@ pub(super) fn fill(
     {
         let border = if cursor.reverse { end } else { Some(start) };
         let memtable = &view.shared.memtable;
-        let behind =
-            border.and_then(|border| memtable.behind_emptied(border, cursor.reverse, view.timestamp));
-        let (start, end) = match (&behind, cursor.reverse) {
-            (Some(behind), false) => (behind.as_slice(), end),
-            (Some(behind), true) => (start, Some(behind.as_slice())),
-            (None, _) => (start, end),
-        };
-        if end.is_some_and(|end| end <= start) {
-            cursor.next_range();
+        let behind = |border| memtable.behind_emptied(border, cursor.reverse, view.timestamp);
+        if let Some(border) = border.and_then(behind) {
+            cursor.resume_at(border);
             continue;
         }
         let piece = Piece {

@@ -1,5 +1,6 @@
 //! `Shared`: what the threads, snapshots and scans of a store have in common, and whether it is open, has room, or has failed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -171,6 +172,12 @@ impl Shared {
 /// Whether the batch needs more of the disk than it gives back.
 fn takes_room(batch: &Batch) -> bool {
     !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some())
+}
+
+/// Does a thread's work; a panic is an error like others. `who`: the thread.
+pub(super) fn caught(who: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(Error::internal(format!("the {who} thread panicked"))))
 }
 
 /// Error: `Io`.
