@@ -8,6 +8,7 @@
 //! 3. Only rows are judged, never entries of indexes: an entry is worth what its row is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::key::{self, KeyField};
 use super::keyspace::{ENTRY_PREFIX_BYTES, TableId};
@@ -70,7 +71,7 @@ pub enum MomentUnit {
 /// The rules of the tables whose rows may be over.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExpiryRules {
-    rules: BTreeMap<TableId, ExpiryRule>,
+    rules: BTreeMap<TableId, Arc<ExpiryRule>>,
 }
 
 impl MomentUnit {
@@ -155,12 +156,15 @@ impl ExpiryRule {
 impl ExpiryRules {
     /// Of these tables.
     pub fn new(rules: BTreeMap<TableId, ExpiryRule>) -> ExpiryRules {
-        ExpiryRules { rules }
+        let rules = rules.into_iter().map(|(table, rule)| (table, Arc::new(rule)));
+        ExpiryRules {
+            rules: rules.collect(),
+        }
     }
 
     /// That of the row which stands under a key; `None`: there is none, or it is no row's key.
     #[inline]
-    pub fn of_key(&self, key: &[u8]) -> Option<&ExpiryRule> {
+    pub fn of_key(&self, key: &[u8]) -> Option<&Arc<ExpiryRule>> {
         let prefix: &[u8; ENTRY_PREFIX_BYTES] = key.first_chunk()?;
         let [a, b, c, d, 0, 0] = *prefix else { return None };
         self.rules.get(&TableId::from_be_bytes([a, b, c, d]))

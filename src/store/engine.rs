@@ -7,8 +7,11 @@
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use super::page::KnownOfAll;
 use crate::Result;
+use crate::codec::expiry::ExpiryRule;
 
 /// What a scan calls for each entry, with key and value; `Break` ends the scan.
 pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
@@ -43,12 +46,14 @@ pub trait Engine: Debug + Send + Sync + 'static {
     /// throughout the call is visited exactly once. Errors: `Io`, `Corrupt`; entries may have been visited before.
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()>;
 
-    /// Visits the entries that `scan` would, up to the first that would have to be waited for. Errors are left to `scan`.
+    /// Visits the entries that `scan` would, up to the first that would have to be waited for. Errors are left to `scan`. `rule`: by which
+    /// the rows visited may be over, all of one table.
     fn scan_in_memory(
         &self,
         _start: &[u8],
         _end: Option<&[u8]>,
         _reverse: bool,
+        _rule: Option<&Arc<ExpiryRule>>,
         _visit: Visit<'_>,
     ) -> ScannedInMemory {
         ScannedInMemory::default()
@@ -94,8 +99,8 @@ pub trait Engine: Debug + Send + Sync + 'static {
 pub struct ScannedInMemory {
     /// Whether the scan came to its end, or the visitor ended it.
     pub is_done: bool,
-    /// Whether every value visited is a verified one ([`Verify`]).
-    pub is_verified: bool,
+    /// What is known of all that was visited.
+    pub known: KnownOfAll,
 }
 
 /// Whether what an engine stores under a key needs no more checks for as long as it stays in memory. Asked when it comes there.

@@ -54,7 +54,7 @@ pub(crate) fn in_memory(
     reverse: bool,
 ) -> (ScannedInMemory, Entries) {
     let mut found = Vec::new();
-    let scanned = engine.scan_in_memory(start, end, reverse, &mut |key, value| {
+    let scanned = engine.scan_in_memory(start, end, reverse, None, &mut |key, value| {
         found.push((key.to_vec(), value.to_vec()));
         ControlFlow::Continue(())
     });

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::engine::{Engine, EngineBatch, ScannedInMemory, Visit};
+use super::page::KnownOfAll;
 use crate::Result;
+use crate::codec::expiry::ExpiryRule;
 
 /// An ordered map in memory.
 #[derive(Default)]
@@ -74,11 +76,12 @@ impl Engine for MemoryEngine {
         start: &[u8],
         end: Option<&[u8]>,
         reverse: bool,
+        _rule: Option<&Arc<ExpiryRule>>,
         visit: Visit<'_>,
     ) -> ScannedInMemory {
         ScannedInMemory {
             is_done: self.scan(start, end, reverse, visit).is_ok(),
-            is_verified: false,
+            known: KnownOfAll::default(),
         }
     }
 

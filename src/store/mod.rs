@@ -50,6 +50,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 pub use crate::codec::KeyRange;
+use crate::codec::expiry::ExpiryRule;
 use crate::{Error, Result};
 pub use capabilities::Capabilities;
 pub use check_log::check_log;
@@ -65,7 +66,7 @@ pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
 pub use options::StoreOptions;
 pub use own_thread::serve_on_this_thread;
-pub use page::{Entry, Page};
+pub use page::{Entry, KnownOfAll, Page};
 pub use server_memory::{
     ACCOUNT_BYTES_SMALL, CountedBytes, MemoryAccount, ProcessBytes, ServerMemory, out_of_server_memory,
 };
@@ -310,6 +311,9 @@ pub trait Scan: Debug + Send {
     fn next_page<'a>(&'a mut self, page: &'a mut Page) -> BoxFuture<'a, Result<()>>;
     /// Goes on at `key` (in the scan's direction), or where it is when it is already past it.
     fn skip_to(&mut self, key: &[u8]);
+    /// From now on pages tell, where that is known without a look at each row, from when on the first of them is over by this rule
+    /// ([`KnownOfAll::over_from`]). All ranges of the scan are of one table.
+    fn tell_over(&mut self, _rule: &Arc<ExpiryRule>) {}
 }
 
 /// The answer of `get_many`: one optional value a key asked.

@@ -1,13 +1,44 @@
 //! `Page`: a run of rows of a scan in one arena, so that reading a page allocates nothing a row. Stores fill it, scans
 //! of every layer read it; it knows nothing of what a key means.
 
+use crate::codec::expiry::NEVER;
+
 /// Rows of a scan, in scan order, keys and values back to back in one buffer that is used again for the next page.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
     bytes: Vec<u8>,
     /// For each row: where its key starts, where its value starts, where its value ends.
     rows: Vec<[u32; 3]>,
-    is_verified: bool,
+    known: KnownOfAll,
+}
+
+/// What is known of all rows of a page, or of a piece of memory, so that nobody need look at each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KnownOfAll {
+    /// Every value is a row value that was checked when it came into memory, so that nobody need check it again
+    /// ([`crate::codec::row::RowReader::of_verified`]).
+    pub are_verified: bool,
+    /// By the rule that the scan was told, none is over before this moment, in microseconds since 1970; `None`: nobody knows.
+    pub over_from: Option<i64>,
+}
+
+impl KnownOfAll {
+    /// Of no rows: all of them are as they should be.
+    pub const OF_NONE: KnownOfAll = KnownOfAll {
+        are_verified: true,
+        over_from: Some(NEVER),
+    };
+
+    /// Of these rows and the others.
+    pub fn and(self, other: KnownOfAll) -> KnownOfAll {
+        KnownOfAll {
+            are_verified: self.are_verified && other.are_verified,
+            over_from: self
+                .over_from
+                .zip(other.over_from)
+                .map(|(one, other)| one.min(other)),
+        }
+    }
 }
 
 /// One row of a page, or of elsewhere.
@@ -17,7 +48,7 @@ pub struct Entry<'a> {
     pub key: &'a [u8],
     /// Its value.
     pub value: &'a [u8],
-    /// Whether the value was checked before: see [`Page::set_verified`].
+    /// Whether the value was checked before: see [`KnownOfAll::are_verified`].
     pub is_verified: bool,
 }
 
@@ -41,7 +72,7 @@ impl Page {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows.clear();
-        self.is_verified = false;
+        self.known = KnownOfAll::default();
     }
     /// Appends a row.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
@@ -51,16 +82,15 @@ impl Page {
         self.bytes.extend_from_slice(value);
         self.rows
             .push([start as u32, middle as u32, self.bytes.len() as u32]);
-        self.is_verified = false;
+        self.known = KnownOfAll::default();
     }
-    /// Notes that every value in it is a row value that was checked when it came into memory, so that nobody need check it again
-    /// ([`crate::codec::row::RowReader::of_verified`]). The next row that is appended takes that back.
-    pub fn set_verified(&mut self) {
-        self.is_verified = true;
+    /// Notes what is known of all its rows. The next row that is appended takes that back.
+    pub fn set_known(&mut self, known: KnownOfAll) {
+        self.known = known;
     }
-    /// Whether every value was checked before.
-    pub fn is_verified(&self) -> bool {
-        self.is_verified
+    /// What is known of all its rows.
+    pub fn known(&self) -> KnownOfAll {
+        self.known
     }
     /// Drops every row from `rows` on.
     pub fn truncate(&mut self, rows: usize) {
@@ -109,7 +139,7 @@ impl Page {
         Entry {
             key,
             value,
-            is_verified: self.is_verified,
+            is_verified: self.known.are_verified,
         }
     }
     /// The last row, if there is one.

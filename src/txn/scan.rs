@@ -69,6 +69,12 @@ impl TransactionScan {
             request.page_rows_max = request.page_rows_max.max(JUDGED_ROWS_MIN);
         }
         let own = OwnRows::open(buffer, mark, &request);
+        let (reverse, keys_only) = (request.reverse, request.keys_only);
+        let (page_rows_max, page_bytes_max) = (request.page_rows_max.max(1), request.page_bytes_max);
+        let mut stored = snapshot.scan(request);
+        if let Some(judge) = &judge {
+            stored.tell_over(judge.rule());
+        }
         TransactionScan {
             own,
             judge,
@@ -76,11 +82,11 @@ impl TransactionScan {
             page: Page::new(),
             taken: 0,
             stored_is_done: false,
-            reverse: request.reverse,
-            keys_only: request.keys_only,
-            page_rows_max: request.page_rows_max.max(1),
-            page_bytes_max: request.page_bytes_max,
-            stored: snapshot.scan(request),
+            reverse,
+            keys_only,
+            page_rows_max,
+            page_bytes_max,
+            stored,
         }
     }
 

@@ -5,6 +5,7 @@
 //!
 //! 1. All reads of a statement judge by one time; those of a transaction that keeps its snapshot by one for all.
 //! 2. A row that is over is damaged or whole when it is left out: its checksum was asked first.
+//! 3. Rows of a page of which none is over before a later time are not looked at one by one: the store knew that of them all.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::Result;
 use crate::codec::expiry::{ExpiryRule, ExpiryRules};
 use crate::codec::row::RowReader;
-use crate::store::{Entry, KeptMoment, Page, Values, WallClock};
+use crate::store::{Entry, KeptMoment, KnownOfAll, Page, Values, WallClock};
 
 /// What a statement judges rows by.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ impl Visibility {
         let rule = rules.as_ref().filter(|_| !self.sees_all)?.of_key(key)?;
         Some(Judge {
             clock: Arc::clone(&self.clock),
-            rule: rule.clone(),
+            rule: Arc::clone(rule),
             time: self.time,
         })
     }
@@ -139,11 +140,16 @@ impl Visibility {
 #[derive(Debug)]
 pub(super) struct Judge {
     clock: Arc<WallClock>,
-    rule: ExpiryRule,
+    rule: Arc<ExpiryRule>,
     time: i64,
 }
 
 impl Judge {
+    /// By which it judges.
+    pub(super) fn rule(&self) -> &Arc<ExpiryRule> {
+        &self.rule
+    }
+
     /// Leaves out of a page, whose rows have their values, those that are over. Errors: `Corrupt`.
     pub(super) fn keep_seen(&self, page: &mut Page) -> Result<()> {
         let over = self.places_over(page)?;
@@ -152,7 +158,10 @@ impl Judge {
         }
         leave_out(page, &over);
         // Each was checked just now, or before.
-        page.set_verified();
+        page.set_known(KnownOfAll {
+            are_verified: true,
+            ..page.known()
+        });
         Ok(())
     }
 
@@ -171,6 +180,9 @@ impl Judge {
     }
 
     fn places_over(&self, page: &Page) -> Result<Vec<usize>> {
+        if page.known().over_from.is_some_and(|moment| moment > self.time) {
+            return Ok(Vec::new());
+        }
         let mut over = Vec::new();
         for at in 0..page.len() {
             if self.is_over(page.entry(at))? {

@@ -12,8 +12,13 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::atomic::{self, AtomicBool};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::codec::expiry::{ExpiryRule, NEVER};
+use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::store::engine::Verify;
+use crate::store::mvcc::over_at_of_sound_row;
+use crate::store::page::KnownOfAll;
 
 /// The end of a range of keys, which is not in it; `None`: there is none.
 pub(super) type Bound<'a> = Option<&'a [u8]>;
@@ -39,6 +44,8 @@ pub(super) struct Block {
     values_at: usize,
     end: Option<Box<[u8]>>,
     is_verified: bool,
+    /// From when on the first of its rows is over, by the rule that it was asked for last.
+    over_from: Mutex<Option<(Arc<ExpiryRule>, Option<i64>)>>,
     /// Whether it was read since the last round of those that are given up.
     is_used: AtomicBool,
 }
@@ -94,6 +101,7 @@ impl BlockDraft {
             values_at,
             end: end.map(Box::from),
             is_verified,
+            over_from: Mutex::default(),
             is_used: AtomicBool::new(true),
         }
     }
@@ -250,9 +258,32 @@ impl Block {
         (first..last.max(first)).map(|at| (self.key(at), self.value(at)))
     }
 
-    /// Whether all its values are verified.
-    pub(super) fn is_verified(&self) -> bool {
-        self.is_verified
+    /// What is known of all its entries, whose rows may be over by this rule.
+    pub(super) fn known(&self, rule: Option<&Arc<ExpiryRule>>) -> KnownOfAll {
+        KnownOfAll {
+            are_verified: self.is_verified,
+            over_from: rule.and_then(|rule| self.over_from(rule)),
+        }
+    }
+
+    /// From when on the first of its rows is over, in microseconds since 1970. `None` where it cannot tell: not all are rows of one table.
+    fn over_from(&self, rule: &Arc<ExpiryRule>) -> Option<i64> {
+        if !self.is_verified || (self.entries > 0 && self.prefix < ENTRY_PREFIX_BYTES) {
+            return None;
+        }
+        let mut known = self.over_from.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some((of, moment)) if Arc::ptr_eq(of, rule) || of == rule => *moment,
+            _ => {
+                let moments =
+                    (0..self.entries).map(|at| over_at_of_sound_row(rule, self.key(at), self.value(at)));
+                let moment = moments
+                    .into_iter()
+                    .try_fold(NEVER, |first, moment| Some(first.min(moment?)));
+                *known = Some((Arc::clone(rule), moment));
+                moment
+            }
+        }
     }
 
     /// Where its range ends.

@@ -13,7 +13,8 @@
 //! 2. When `apply` has answered, each block shows the batch. That is all the promise of `Engine` asks: a reader that comes in
 //!    between may see some of a batch, as it may in the engine.
 //! 3. Whether values need no more checks (`Verify`) is asked when they come into a block, and said of the whole block: so of all that
-//!    a scan of nothing but such blocks visits.
+//!    a scan of nothing but such blocks visits. From when on the first of a block's rows is over is worked out once for each rule
+//!    that a scan comes with, and said of the whole block likewise.
 //! 4. Blocks become fewer with their entries: one that writes leave small or empty is joined with a neighbour. So on the way from
 //!    one entry to the next there are never many, wherever rows are deleted and not written again, as in a queue.
 //! 5. After an error of the engine every call goes to it, and it answers an error.
@@ -28,7 +29,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::engine::{Engine, EngineBatch, ScannedInMemory, Verify, Visit};
+use super::page::KnownOfAll;
 use crate::Result;
+use crate::codec::expiry::ExpiryRule;
 use crate::codec::successor;
 use block::{Block, BlockDraft, Bound};
 use blocks::{Blocks, Found, Start};
@@ -269,16 +272,30 @@ impl CachedEngine {
 struct Walk<A> {
     /// Where it goes on: with this key, or backward with the one before (`None`: with the last).
     at: A,
-    /// Whether all values so far were verified.
-    is_verified: bool,
+    /// By which rows may be over.
+    rule: Option<Arc<ExpiryRule>>,
+    /// What is known of all entries so far.
+    known: KnownOfAll,
 }
 
 impl<A> Walk<A> {
     fn from(at: A) -> Walk<A> {
         Walk {
             at,
-            is_verified: true,
+            rule: None,
+            known: KnownOfAll::OF_NONE,
         }
+    }
+
+    fn judging(self, rule: Option<&Arc<ExpiryRule>>) -> Walk<A> {
+        Walk {
+            rule: rule.cloned(),
+            ..self
+        }
+    }
+
+    fn note(&mut self, block: &Block) {
+        self.known = self.known.and(block.known(self.rule.as_ref()));
     }
 }
 
@@ -286,7 +303,7 @@ impl Walk<Vec<u8>> {
     /// Visits what the block that holds the next key has before `end`. `Break` at the end of everything, or when the visitor has had
     /// enough.
     fn through(&mut self, block: &Block, end: Bound<'_>, visit: Visit<'_>) -> ControlFlow<()> {
-        self.is_verified &= block.is_verified();
+        self.note(block);
         for (key, value) in block.entries(&self.at, end) {
             visit(key, value)?;
         }
@@ -307,7 +324,7 @@ impl Walk<Option<Vec<u8>>> {
         start: &[u8],
         visit: Visit<'_>,
     ) -> ControlFlow<()> {
-        self.is_verified &= block.is_verified();
+        self.note(block);
         for (key, value) in block.entries(start, self.at.as_deref()).rev() {
             visit(key, value)?;
         }
@@ -367,24 +384,25 @@ impl Engine for CachedEngine {
         start: &[u8],
         end: Option<&[u8]>,
         reverse: bool,
+        rule: Option<&Arc<ExpiryRule>>,
         visit: Visit<'_>,
     ) -> ScannedInMemory {
         if self.has_failed.load(Ordering::Relaxed) {
             return ScannedInMemory::default();
         }
-        let (is_done, is_verified) = match reverse {
+        let (is_done, known) = match reverse {
             false => {
-                let mut walk = Walk::from(start.to_vec());
+                let mut walk = Walk::from(start.to_vec()).judging(rule);
                 let walked = self.walk_forward(&mut walk, end, visit);
-                (walked.is_break(), walk.is_verified)
+                (walked.is_break(), walk.known)
             }
             true => {
-                let mut walk = Walk::from(end.map(<[u8]>::to_vec));
+                let mut walk = Walk::from(end.map(<[u8]>::to_vec)).judging(rule);
                 let walked = self.walk_backward(&mut walk, start, visit);
-                (walked.is_break(), walk.is_verified)
+                (walked.is_break(), walk.known)
             }
         };
-        ScannedInMemory { is_done, is_verified }
+        ScannedInMemory { is_done, known }
     }
 
     fn scan(&self, start: &[u8], end: Option<&[u8]>, reverse: bool, visit: Visit<'_>) -> Result<()> {

@@ -87,8 +87,8 @@ fn blocks_follow_random_writes() {
                 let (scanned, found) = in_memory(&engine, &start, end, reverse);
                 assert!(all.starts_with(&found), "seed {seed}, step {step}");
                 assert!(!scanned.is_done || found == all, "seed {seed}, step {step}");
-                assert!(!scanned.is_verified || found.iter().all(|(_, value)| is_sound(value)));
-                verified += usize::from(scanned.is_verified && found.len() > 10);
+                assert!(!scanned.known.are_verified || found.iter().all(|(_, value)| is_sound(value)));
+                verified += usize::from(scanned.known.are_verified && found.len() > 10);
                 assert!(
                     entries(&engine, &start, end, reverse) == all,
                     "seed {seed}, step {step}: {start:X?} to {end:X?}, reverse {reverse}"

@@ -127,7 +127,7 @@ mod large_tests;
 mod tests;
 
 pub use store::MvccStore;
-pub(crate) use stored::is_sound_row;
+pub(crate) use stored::{is_sound_row, over_at_of_sound_row};
 pub(super) use stored::{read_clock, split_stored};
 #[cfg(test)]
 pub(crate) use tests::store_on;

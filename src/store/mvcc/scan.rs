@@ -15,7 +15,9 @@ use super::page_limits::Limits;
 use super::stored::split_stored;
 use super::view::{View, run_blocking};
 use crate::Result;
+use crate::codec::expiry::ExpiryRule;
 use crate::codec::successor;
+use crate::store::page::KnownOfAll;
 use crate::store::{Page, Scan, ScanRequest};
 
 /// The first page of a scan is small, so that the first row comes at once; each after it is larger.
@@ -34,7 +36,7 @@ pub(super) struct MvccScan {
     view: Arc<View>,
     /// Behind the last page.
     cursor: Cursor,
-    keys_only: bool,
+    content: Content,
     read_ahead: bool,
     /// The page that is being read on a blocking thread. When the scan is dropped it is read to its end and forgotten.
     reading: Option<Reading>,
@@ -44,6 +46,31 @@ pub(super) struct MvccScan {
     limits_max: Limits,
     /// What the next page may hold.
     limits: Limits,
+}
+
+/// What pages hold.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    /// Keys alone.
+    Keys,
+    /// Keys and values. The rule, where one is told: from when on the first of them is over is wanted, too.
+    Rows(Option<Arc<ExpiryRule>>),
+}
+
+impl Content {
+    fn rule(&self) -> Option<&Arc<ExpiryRule>> {
+        match self {
+            Content::Keys => None,
+            Content::Rows(rule) => rule.as_ref(),
+        }
+    }
+
+    fn of<'a>(&self, value: &'a [u8]) -> &'a [u8] {
+        match self {
+            Content::Keys => &[],
+            Content::Rows(_) => value,
+        }
+    }
 }
 
 /// A page on its way, and the cursor behind it.
@@ -65,7 +92,10 @@ impl MvccScan {
         MvccScan {
             view,
             cursor,
-            keys_only: request.keys_only,
+            content: match request.keys_only {
+                true => Content::Keys,
+                false => Content::Rows(None),
+            },
             read_ahead: request.read_ahead,
             reading: None,
             spare: Page::new(),
@@ -110,18 +140,18 @@ impl MvccScan {
             false => Wait::Never,
         };
         let mut cursor = self.cursor.clone();
-        let filled = fill(&self.view, &mut cursor, self.keys_only, self.limits, wait, page)?;
+        let filled = fill(&self.view, &mut cursor, &self.content, self.limits, wait, page)?;
         self.cursor = cursor;
         Ok(filled == Filled::Read || !page.is_empty())
     }
 
     /// Begins to read the page behind the cursor, on a blocking thread.
     fn read(&self, mut page: Page) -> Reading {
-        let (view, keys_only, limits) = (Arc::clone(&self.view), self.keys_only, self.limits);
+        let (view, content, limits) = (Arc::clone(&self.view), self.content.clone(), self.limits);
         let mut cursor = self.cursor.clone();
         page.clear();
         run_blocking(move || {
-            fill(&view, &mut cursor, keys_only, limits, Wait::May, &mut page)?;
+            fill(&view, &mut cursor, &content, limits, Wait::May, &mut page)?;
             Ok((page, cursor))
         })
         .boxed()
@@ -136,6 +166,12 @@ impl Scan for MvccScan {
     fn skip_to(&mut self, key: &[u8]) {
         self.reading = None;
         self.cursor.skip_to(key);
+    }
+
+    fn tell_over(&mut self, rule: &Arc<ExpiryRule>) {
+        if let Content::Rows(told) = &mut self.content {
+            *told = Some(Arc::clone(rule));
+        }
     }
 }
 
@@ -171,13 +207,13 @@ pub(super) enum Filled {
 pub(super) fn fill(
     view: &View,
     cursor: &mut Cursor,
-    keys_only: bool,
+    content: &Content,
     limits: Limits,
     wait: Wait,
     page: &mut Page,
 ) -> Result<Filled> {
     let mut entries_left = limits.entries_max;
-    let (mut filled, mut are_verified) = (Filled::Read, true);
+    let (mut filled, mut known) = (Filled::Read, KnownOfAll::OF_NONE);
     while !is_full(page, limits)
         && entries_left > 0
         && let Some((start, end)) = cursor.bounds()
@@ -194,12 +230,12 @@ pub(super) fn fill(
             start,
             end,
             reverse: cursor.reverse,
-            keys_only,
+            content,
             limits,
             wait,
         };
         let read = piece.read(&mut entries_left, page)?;
-        are_verified &= read.is_verified;
+        known = known.and(read.known);
         match read.reached {
             Reached::Key(key) => cursor.resume_after(&key),
             Reached::End => cursor.next_range(),
@@ -209,8 +245,8 @@ pub(super) fn fill(
             }
         }
     }
-    if are_verified && !keys_only {
-        page.set_verified();
+    if let Content::Rows(_) = content {
+        page.set_known(known);
     }
     view.check()?;
     Ok(filled)
@@ -222,7 +258,7 @@ struct Piece<'a> {
     start: &'a [u8],
     end: Option<&'a [u8]>,
     reverse: bool,
-    keys_only: bool,
+    content: &'a Content,
     limits: Limits,
     wait: Wait,
 }
@@ -230,8 +266,8 @@ struct Piece<'a> {
 /// What reading a piece came to.
 struct PieceRead {
     reached: Reached,
-    /// Whether all its values are verified.
-    is_verified: bool,
+    /// What is known of all its rows.
+    known: KnownOfAll,
 }
 
 /// How far a read came.
@@ -297,7 +333,10 @@ impl Piece<'_> {
         }
         Ok(PieceRead {
             reached: reached.map_or(Reached::End, Reached::Key),
-            is_verified: read.is_verified && undo.rows.is_empty() && memtable.rows.is_empty(),
+            known: match undo.rows.is_empty() && memtable.rows.is_empty() {
+                true => read.known,
+                false => KnownOfAll::default(),
+            },
         })
     }
 
@@ -369,12 +408,16 @@ impl Piece<'_> {
             damage: Ok(()),
         };
         let engine = &self.view.shared.engine;
-        let in_memory = engine.scan_in_memory(start, end, self.reverse, &mut |key, stored| {
-            entries.take(key, stored)
-        });
+        let in_memory = engine.scan_in_memory(
+            start,
+            end,
+            self.reverse,
+            self.content.rule(),
+            &mut |key, stored| entries.take(key, stored),
+        );
         let mut read = PieceRead {
             reached: Reached::Wait,
-            is_verified: in_memory.is_verified,
+            known: in_memory.known,
         };
         let is_at_end = match (in_memory.is_done, &entries.looked_at) {
             (true, _) => !entries.is_enough,
@@ -383,7 +426,7 @@ impl Piece<'_> {
                 engine.scan(start, end, self.reverse, &mut |key, stored| {
                     entries.take(key, stored)
                 })?;
-                read.is_verified = false;
+                read.known = KnownOfAll::default();
                 !entries.is_enough
             }
             (false, _) => false,
@@ -423,7 +466,7 @@ impl Piece<'_> {
             }
             below.next_if(|(key_below, _)| *key_below == key);
             if let Some(value) = value {
-                page.push(key, if self.keys_only { &[] } else { value });
+                page.push(key, self.content.of(value));
             }
         }
         below.for_each(|(key, value)| page.push(key, value));
@@ -461,8 +504,7 @@ impl EngineEntries<'_> {
     fn take(&mut self, key: &[u8], stored: &[u8]) -> ControlFlow<()> {
         match split_stored(stored) {
             Ok((timestamp, value)) if timestamp <= self.piece.view.timestamp => {
-                self.page
-                    .push(key, if self.piece.keys_only { &[] } else { value });
+                self.page.push(key, self.piece.content.of(value));
                 self.looked_at = LookedAt::Row;
             }
             Ok(_) => self.looked_at = LookedAt::Unseen(key.to_vec()),

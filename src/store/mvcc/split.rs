@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::cursor::Cursor;
 use super::page_limits::Limits;
-use super::scan::{Wait, fill};
+use super::scan::{Content, Wait, fill};
 use super::view::View;
 use crate::Result;
 use crate::store::{KeyRange, Page};
@@ -59,7 +59,7 @@ fn walk(view: &View, range: &KeyRange, keys_max: usize) -> Result<Option<Vec<Vec
         fill(
             view,
             &mut cursor,
-            true,
+            &Content::Keys,
             Limits::new(1024, 1 << 20),
             Wait::May,
             &mut page,
@@ -74,7 +74,14 @@ fn edge(view: &View, range: &KeyRange, last: bool) -> Result<Option<Vec<u8>>> {
     let mut cursor = Cursor::new(vec![range.clone()], last);
     let mut page = Page::new();
     while page.is_empty() && !cursor.is_done() {
-        fill(view, &mut cursor, true, Limits::new(1, 1), Wait::May, &mut page)?;
+        fill(
+            view,
+            &mut cursor,
+            &Content::Keys,
+            Limits::new(1, 1),
+            Wait::May,
+            &mut page,
+        )?;
     }
     Ok(page.last().map(|(key, _)| key.to_vec()))
 }

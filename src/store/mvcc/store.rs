@@ -23,7 +23,7 @@ use super::lock;
 use super::page_limits::Limits;
 use super::recent::Watch;
 use super::replay;
-use super::scan::{Wait, fill};
+use super::scan::{Content, Wait, fill};
 use super::snapshot::MvccSnapshot;
 use super::split::split_points;
 use super::state::{Shared, start_thread};
@@ -229,7 +229,7 @@ impl MvccStore {
             let (page, is_done) = run_blocking(move || {
                 let (mut cursor, mut page) = (Cursor::new(ranges, false), Page::new());
                 while page.is_empty() && !cursor.is_done() {
-                    fill(&view, &mut cursor, true, limits, Wait::May, &mut page)?;
+                    fill(&view, &mut cursor, &Content::Keys, limits, Wait::May, &mut page)?;
                 }
                 Ok((page, cursor.is_done()))
             })

@@ -1,6 +1,7 @@
 //! How values and the clock stand in the engine (the picture is in the module above). The applier and the replay write
 //! them so, and every read takes them apart here.
 
+use crate::codec::expiry::ExpiryRule;
 use crate::codec::row::RowReader;
 use crate::store::engine::{Engine, EngineBatch};
 use crate::store::log::{Origin, Timestamp};
@@ -87,6 +88,12 @@ pub(crate) fn split_stored(stored: &[u8]) -> Result<(Timestamp, &[u8])> {
 /// Whether an engine value is that of a sound row, which need not be checked again as long as it stays in memory.
 pub(crate) fn is_sound_row(stored: &[u8]) -> bool {
     split_stored(stored).is_ok_and(|(_, value)| RowReader::new(value).is_ok())
+}
+
+/// When the row of an engine value is over that is sound; `None`: it is damaged.
+pub(crate) fn over_at_of_sound_row(rule: &ExpiryRule, key: &[u8], stored: &[u8]) -> Option<i64> {
+    let (_, value) = split_stored(stored).ok()?;
+    rule.over_at_of_verified(key, value).ok()
 }
 
 pub(super) fn corrupt(what: &str, reason: String) -> Error {

@@ -6,9 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
 use super::limits::{LARGE_WRITES, WAITING_BATCHES_MAX};
 use super::{MvccStore, is_sound_row};
-use crate::codec::row::RowWriter;
+use crate::codec::expiry::{ExpiryBase, ExpiryRule};
+use crate::codec::keyspace::entry_prefix;
+use crate::codec::row::{RowReader, RowWriter};
 use crate::store::cache::CachedEngine;
 use crate::store::disk::simulated::SimulatedDisk;
 use crate::store::engine::{Engine, EngineBatch};
@@ -258,7 +263,7 @@ async fn pages(snapshot: &dyn Snapshot, reverse: bool) -> Vec<(usize, bool)> {
         if page.is_empty() {
             return pages;
         }
-        pages.push((page.len(), page.is_verified()));
+        pages.push((page.len(), page.known().are_verified));
     }
 }
 
@@ -285,6 +290,75 @@ async fn rows_in_memory_are_verified() {
     let read = pages(&*after, false).await;
     assert_eq!(read.iter().map(|(rows, _)| rows).sum::<usize>(), 200);
     assert!(read[10].1 && !read[15].1, "{read:?}");
+}
+
+/// Random rows of two tables and entries of an index beside them: what a page says of when the first of its rows is over is never later
+/// than any of them is, whatever writes came since; and many pages say it.
+#[tokio::test]
+async fn pages_know_when_the_first_of_their_rows_is_over() {
+    let engine = CachedEngine::new(Arc::new(MemoryEngine::new()), 1 << 20, is_sound_row);
+    let store = open(Arc::new(engine), Some(&SimulatedDisk::new(0))).unwrap();
+    let mut random = StdRng::seed_from_u64(11);
+    let rule = |lifetime| {
+        Arc::new(ExpiryRule {
+            lifetime: Some((ExpiryBase::Write { untold: 50 }, lifetime)),
+        })
+    };
+    let (mut told, mut all) = (0, 0);
+    for _ in 0..60 {
+        let writes = (0..40).map(|_| {
+            let table = [(1, 0), (1, 1), (2, 0)][random.random_range(0..3)];
+            let key = [
+                &entry_prefix(table.0, table.1)[..],
+                &[random.random_range(0..200)],
+            ]
+            .concat();
+            let mut row = RowWriter::default();
+            let mut time = || random.random_bool(0.7).then(|| random.random_range(0..1_000));
+            row.set_times(time(), time());
+            match random.random_bool(0.8) {
+                true => (
+                    key.clone(),
+                    Write::Put {
+                        key,
+                        value: row.finish(),
+                    },
+                ),
+                false => (key.clone(), Write::Delete { key }),
+            }
+        });
+        let writes: BTreeMap<_, _> = writes.collect();
+        store.commit(blind(writes.into_values().collect())).await.unwrap();
+        if random.random_bool(0.7) {
+            applied(&store).await;
+        }
+        let rule = rule(random.random_range(0..3) * 100);
+        let snapshot = store.snapshot().await.unwrap();
+        for reverse in [false, true] {
+            let mut scan = snapshot.scan(ScanRequest {
+                read_ahead: false,
+                ranges: vec![KeyRange::of_prefix(&entry_prefix(1, 0))],
+                reverse,
+                keys_only: false,
+                page_rows_max: 30,
+                page_bytes_max: 1 << 20,
+            });
+            scan.tell_over(&rule);
+            let mut page = Page::new();
+            loop {
+                scan.next_page(&mut page).await.unwrap();
+                if page.is_empty() {
+                    break;
+                }
+                let over = |(key, value)| rule.over_at(key, &RowReader::new(value).unwrap()).unwrap();
+                let first = page.iter().map(over).min().unwrap();
+                let from = page.known().over_from;
+                assert!(from.is_none_or(|from| from <= first), "{from:?}, {first}");
+                (told, all) = (told + usize::from(from.is_some()), all + 1);
+            }
+        }
+    }
+    assert!(told > 50, "{told} of {all} pages know it");
 }
 
 #[tokio::test]
