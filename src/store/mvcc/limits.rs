@@ -51,6 +51,9 @@ pub(super) const LOOKS_FOR_ROOM_MAX: usize = 20;
 /// Rows that `delete_range` removes in one commit.
 pub(super) const DELETE_PAGE_ROWS: usize = 1000;
 
+/// The applier passes over keys of a range that nobody uses when the memtable has so many.
+pub(super) const PASSED_OVER_MIN: usize = if cfg!(test) { 2 } else { DELETE_PAGE_ROWS };
+
 /// Behind a page of these it waits so often, so long each, while the memtable holds this or a large commit: then others are writing.
 pub(super) const WAITS_OF_DELETED_PAGE: u32 = if cfg!(test) { 1 } else { 10 };
 /// See [`WAITS_OF_DELETED_PAGE`].

@@ -16,8 +16,8 @@ use super::committer::{Committer, Waiting};
 use super::cursor::Cursor;
 use super::group::view_of;
 use super::limits::{
-    BUSY_BYTES, DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAIT_OF_DELETED_PAGE, WAITING_BATCHES_MAX,
-    WAITS_OF_DELETED_PAGE,
+    BUSY_BYTES, DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, PASSED_OVER_MIN, WAIT_OF_DELETED_PAGE,
+    WAITING_BATCHES_MAX, WAITS_OF_DELETED_PAGE,
 };
 use super::lock;
 use super::page_limits::Limits;
@@ -288,13 +288,14 @@ impl MvccStore {
     }
 
     /// Has the applier pass over what the memtable has of a range that nobody uses and the engine does not have, and waits until it has
-    /// come so far. A commit in the log deletes it first: engine and log agree at any time, and after a crash it does not come back.
+    /// come so far. A commit in the log deletes it first: engine and log agree at any time, and after a crash it does not come back. A few
+    /// keys are not worth that: all that lingers before them would have to go to the engine now.
     pub(super) async fn pass_over(&self, range: &KeyRange) -> Result<()> {
         let (shared, keys) = (Arc::clone(&self.shared), range.clone());
         let deletions = run_blocking(move || Ok(shared.memtable.deletions(&keys))).await?;
         let bytes_max = self.shared.options.large_commits_bytes_max;
         let bytes = bytes_in_memory(&deletions);
-        if deletions.is_empty() || !self.shared.memtable.has_room_for_large(bytes, bytes_max) {
+        if deletions.len() < PASSED_OVER_MIN || !self.shared.memtable.has_room_for_large(bytes, bytes_max) {
             return Ok(());
         }
         self.commit_and_wait(Batch {
