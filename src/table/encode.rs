@@ -17,6 +17,8 @@ use crate::{Error, Result};
 pub struct RowEncoder<'a> {
     key: KeyEncoder<'a>,
     value: ValueEncoder<'a>,
+    /// A key on its way: what it becomes takes no more memory than it needs.
+    draft: Vec<u8>,
 }
 
 impl<'a> RowEncoder<'a> {
@@ -25,6 +27,7 @@ impl<'a> RowEncoder<'a> {
         RowEncoder {
             key: KeyEncoder::new(table, limits, &table.primary_key.columns),
             value: ValueEncoder::new(table, limits, |id| !table.is_in_key_alone(id)),
+            draft: Vec::new(),
         }
     }
 
@@ -49,10 +52,12 @@ impl<'a> RowEncoder<'a> {
         if let Some(at) = self.key.positions().find(|at| batch.column(*at).is_null(row)) {
             return Err(null_violation(table, at, batch, row));
         }
-        let mut out = entry_prefix(table.id, table.primary_key.id).to_vec();
-        self.key.put(&mut out, batch, row)?;
-        self.key.check_size(&out)?;
-        Ok(out)
+        self.draft.clear();
+        self.draft
+            .extend_from_slice(&entry_prefix(table.id, table.primary_key.id));
+        self.key.put(&mut self.draft, batch, row)?;
+        self.key.check_size(&self.draft)?;
+        Ok(self.draft.to_vec())
     }
 
     /// The row value. Errors: 23502 for NULL in a NOT NULL column, 54000 above the size limit.

@@ -5,7 +5,6 @@
 //! and sees the versions up to it. A write replaces those versions of its key that no mark sees: without savepoints and
 //! scans a key has one.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use bytes::Bytes;
 use smallvec::{SmallVec, smallvec};
 
 use super::finished;
+use super::own_keys::{OwnEntry, OwnKeys};
 use crate::error::Limit;
 use crate::store::{CountedBytes, KeyRange, LockMode, MemoryAccount, Write};
 use crate::{Error, Result};
@@ -34,7 +34,7 @@ pub(super) type OwnRow = (Bytes, Option<Bytes>);
 #[derive(Debug)]
 pub(super) struct Buffer {
     /// What was written to each key. Bytes that nobody shares come and go without being copied.
-    keys: BTreeMap<Bytes, OwnKey>,
+    keys: OwnKeys<OwnKey>,
     /// Keys that must not change, when they were first named, and the strongest lock that was asked for.
     guards: HashMap<Arc<[u8]>, (usize, LockMode)>,
     /// What is to be locked at the statement's end: when it was named, the key, and how.
@@ -91,7 +91,7 @@ impl OwnKey {
 impl Buffer {
     pub(super) fn new(bytes_max: usize) -> Buffer {
         Buffer {
-            keys: BTreeMap::new(),
+            keys: OwnKeys::default(),
             guards: HashMap::new(),
             unsettled: Vec::new(),
             journal: Vec::new(),
@@ -182,8 +182,8 @@ impl Buffer {
         let entry = self.keys.entry(key);
         // Versions that no mark sees are replaced, the others stay below the new one.
         let (kept, freed) = match &entry {
-            Entry::Occupied(own) => own.get().replaced(own.key(), newest_mark),
-            Entry::Vacant(_) => (0, 0),
+            OwnEntry::Occupied(own) => own.get().replaced(own.key(), newest_mark),
+            OwnEntry::Vacant(_) => (0, 0),
         };
         let bytes = self.bytes - freed + version_bytes;
         if bytes > self.bytes_max {
@@ -196,14 +196,14 @@ impl Buffer {
             self.unsettled.push((self.now, Arc::from(&**entry.key()), mode));
         }
         let journaled = match entry {
-            Entry::Occupied(mut own) => {
+            OwnEntry::Occupied(mut own) => {
                 let versions = &mut own.get_mut().versions;
                 let is_replaced = kept < versions.len();
                 versions.truncate(kept);
                 versions.push(version);
                 (!is_replaced && !self.savepoints.is_empty()).then(|| own.key().clone())
             }
-            Entry::Vacant(place) => {
+            OwnEntry::Vacant(place) => {
                 let journaled = (!self.savepoints.is_empty()).then(|| place.key().clone());
                 let versions = smallvec![version];
                 place.insert(OwnKey { versions, is_new });
@@ -246,9 +246,7 @@ impl Buffer {
             Some(end) => Bound::Excluded(end.as_slice()),
             None => Bound::Unbounded,
         };
-        let keys = self
-            .keys
-            .range::<[u8], _>((Bound::Included(range.start.as_slice()), end));
+        let keys = self.keys.range((Bound::Included(range.start.as_slice()), end));
         let written = keys.filter_map(|(key, own)| {
             let newest = own.versions.last()?;
             Some((key.to_vec(), newest.value.is_some()))
@@ -354,7 +352,7 @@ impl Buffer {
     ) -> Vec<OwnRow> {
         let visible =
             |(key, own): (&Bytes, &OwnKey)| Some((key.clone(), visible(&own.versions, mark)?.value.clone()));
-        let keys = self.keys.range::<[u8], _>(bounds);
+        let keys = self.keys.range(bounds);
         match reverse {
             false => keys.filter_map(visible).take(rows_max).collect(),
             true => keys.rev().filter_map(visible).take(rows_max).collect(),
@@ -372,7 +370,7 @@ impl Buffer {
         };
         self.journal = Vec::new();
         self.guards = HashMap::new();
-        for (key, mut own) in std::mem::take(&mut self.keys) {
+        for (key, mut own) in std::mem::take(&mut self.keys).into_keys() {
             let Some(version) = own.versions.pop() else {
                 continue;
             };

@@ -37,6 +37,7 @@ pub mod heat;
 mod locking;
 mod options;
 mod over;
+mod own_keys;
 mod read_as;
 mod reads;
 mod scan;

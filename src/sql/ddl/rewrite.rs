@@ -94,7 +94,8 @@ pub(super) async fn run(
             return Err(not_automatic(&column.name, &column.ty, using.is_some()));
         }
     }
-    let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
+    let is_as_stored = rewrite.retyped.values().all(Option::is_none);
+    let copied = dml::copy_rows(&reading, &new, &planned, &positions, is_as_stored).await;
     copied.map_err(|error| as_definition_error(error, &new, rewrite))?;
     let written = (expressions.as_slice(), positions.as_slice());
     let copied = carry(&reading, old, &new, rewrite, written).await;

@@ -384,8 +384,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// The rows of a query.
     async fn write_query(&mut self, query: &SourceQuery, observation: Option<&Observation>) -> Result<()> {
-        let rows = query.plan.run_observed(&self.ctx.reading(), observation).await?;
-        let mut batches = Box::pin(rows.and_then(|rows| async move { rows.into_batch() }));
+        let mut batches = query.batches(&self.ctx.reading(), observation).await?;
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
         if query.reads_target || matches!(self.plan.mode, Mode::OnConflict(_)) {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{self, Query, SelectItem, SetExpr, Spanned};
 use sqlparser::tokenizer::Span;
 
@@ -17,8 +20,8 @@ use crate::Result;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
-use crate::query::{self, QueryPlan};
-use crate::system::StatementContext;
+use crate::query::{self, Observation, QueryPlan};
+use crate::system::{StatementContext, query_threads};
 use crate::types::SqlType;
 
 /// Where the rows come from.
@@ -45,6 +48,8 @@ pub(super) struct SourceQuery {
     pub(super) names: Vec<String>,
     /// Whether it reads the table that is written.
     pub(super) reads_target: bool,
+    /// Nothing that it computes writes or sets a savepoint: its next rows may be read while the last are written.
+    pub(super) reads_ahead: bool,
 }
 
 impl Source {
@@ -127,6 +132,7 @@ impl Source {
             left_out,
             names: names.to_vec(),
             reads_target: reads_table(ctx, source, &target.table),
+            reads_ahead: false,
         }))
     }
 
@@ -184,6 +190,20 @@ impl Source {
 }
 
 impl SourceQuery {
+    /// Its rows. Errors: those of running it.
+    pub(super) async fn batches(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let rows = self.plan.run_observed(ctx, observation).await?;
+        let batches = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
+        Ok(match self.reads_ahead {
+            true => query_threads::apart(batches),
+            false => batches,
+        })
+    }
+
     /// The dynamic columns that its rows bring and the table does not have.
     fn new_columns(&self) -> Vec<NewDynamicColumn> {
         let columns = self.plan.columns();

@@ -90,18 +90,20 @@ pub(crate) async fn insert_query(
     plan: &Arc<QueryPlan>,
     observation: Option<&Observation>,
 ) -> Result<u64> {
-    write_rows(ctx, table, (plan, observation), &table.visible_positions()).await
+    write_rows(ctx, table, (plan, observation), &table.visible_positions(), false).await
 }
 
-/// Inserts a query's rows into the columns at these positions of a table that no catalog knows yet; answers how many.
+/// Inserts a query's rows into the columns at these positions of a table that no catalog knows yet; answers how many. `reads_ahead`: they are
+/// no more than what is stored.
 pub(crate) async fn copy_rows(
     ctx: &StatementContext,
     table: &Arc<TableDef>,
     planned: &PlannedQuery,
     positions: &[usize],
+    reads_ahead: bool,
 ) -> Result<u64> {
     let plan = Arc::new(QueryPlan::new(planned.clone()));
-    write_rows(ctx, table, (&plan, None), positions).await
+    write_rows(ctx, table, (&plan, None), positions, reads_ahead).await
 }
 
 async fn write_rows(
@@ -109,6 +111,7 @@ async fn write_rows(
     table: &Arc<TableDef>,
     (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
     positions: &[usize],
+    reads_ahead: bool,
 ) -> Result<u64> {
     let source = SourceQuery {
         plan: Arc::clone(plan),
@@ -116,6 +119,7 @@ async fn write_rows(
         left_out: Vec::new(),
         names: Vec::new(),
         reads_target: false,
+        reads_ahead,
     };
     let plan = InsertPlan::of_rows_there(ctx, &without_triggers(table), source, positions)?;
     // What they refer to is as it was.
