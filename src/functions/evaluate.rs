@@ -82,14 +82,36 @@ pub(crate) fn project(
     RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(Error::arrow)
 }
 
+/// How many rows somebody wants yet; by default all.
+#[derive(Debug, Default)]
+pub(crate) struct RowsWanted(Option<usize>);
+
+impl RowsWanted {
+    /// So many.
+    pub(crate) fn at_most(rows: usize) -> RowsWanted {
+        RowsWanted(Some(rows))
+    }
+
+    /// The rows of a batch that are wanted.
+    pub(crate) fn of(&mut self, batch: RecordBatch) -> RecordBatch {
+        let Some(left) = &mut self.0 else { return batch };
+        let rows = batch.num_rows().min(*left);
+        *left -= rows;
+        batch.slice(0, rows)
+    }
+}
+
 /// Expressions computed of batches. Where they are too many bytes for all rows of a batch, as many rows at a time as can be;
-/// unless one of them must be asked once a row.
+/// unless one of them must be asked once a row. Rows that nobody wants are not computed, and an error comes behind the rows before its own.
 pub(crate) struct Projection {
     columns: Vec<Arc<dyn PhysicalExpr>>,
     schema: SchemaRef,
     /// Rows that are still to be computed.
     rest: Option<RecordBatch>,
+    /// So many at a time, those of `rest` and those of the batches to come.
+    rest_max: usize,
     rows_max: usize,
+    wanted: RowsWanted,
 }
 
 impl Projection {
@@ -98,21 +120,40 @@ impl Projection {
             columns,
             schema,
             rest: None,
+            rest_max: usize::MAX,
             rows_max: usize::MAX,
+            wanted: RowsWanted::default(),
+        }
+    }
+
+    /// No more rows are wanted than these.
+    pub(crate) fn want(&mut self, wanted: RowsWanted) {
+        self.wanted = wanted;
+    }
+
+    /// From now on somebody may want no row behind one that it has given: they come one by one if computing them does something.
+    pub(crate) fn note_end(&mut self) {
+        if self.columns.iter().map(calls_that_act).sum::<usize>() > 0 {
+            self.rows_max = 1;
         }
     }
 
     /// Takes a batch. `None`: it comes in parts, by [`Projection::next`]. Errors: the expressions'.
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
-        if batch.num_rows() <= self.rows_max {
+        let batch = self.wanted.of(batch);
+        let rows = batch.num_rows();
+        self.rest_max = self.rows_max;
+        if rows <= self.rows_max {
             match project(&self.columns, &self.schema, &batch) {
-                Err(error) if self.may_be_halved(&error, batch.num_rows()) => {
-                    self.rows_max = batch.num_rows() / 2;
+                Err(error) if self.may_be_halved(&error, rows) => {
+                    self.rows_max = rows / 2;
+                    self.rest_max = self.rows_max;
                 }
+                Err(_) if rows > 1 && !self.columns.iter().any(is_volatile) => self.rest_max = 1,
                 projected => return projected.map(Some),
             }
         }
-        self.rest = Some(batch);
+        self.rest = Some(batch).filter(|_| rows > 0);
         Ok(None)
     }
 
@@ -132,9 +173,12 @@ impl Projection {
             return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         };
         loop {
-            let rows = self.rows_max.min(batch.num_rows());
+            let rows = self.rest_max.min(batch.num_rows());
             match project(&self.columns, &self.schema, &batch.slice(0, rows)) {
-                Err(error) if self.may_be_halved(&error, rows) => self.rows_max = rows / 2,
+                Err(error) if self.may_be_halved(&error, rows) => {
+                    self.rows_max = rows / 2;
+                    self.rest_max = self.rows_max;
+                }
                 projected => {
                     let rest = batch.num_rows() - rows;
                     self.rest = (rest > 0).then(|| batch.slice(rows, rest));

@@ -39,6 +39,11 @@ pub(crate) fn reads_catalogs(expr: &Expr) -> bool {
     expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.reads_catalogs()))
 }
 
+/// Whether a function in an expression does more than answer: run again for the same rows, it would do so again.
+pub(crate) fn acts(expr: &Expr) -> bool {
+    expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.acts()))
+}
+
 /// Whether a function that waits stands in an expression.
 pub(crate) fn calls_waiting(expr: &Expr) -> bool {
     expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits()))

@@ -203,6 +203,8 @@ pub struct Hints {
     pub only: Vec<Location>,
     /// `CREATE UNLOGGED TABLE`.
     pub unlogged: bool,
+    /// Its rows are fetched, and perhaps not all of them: the query of a cursor.
+    pub may_end: bool,
     /// Words of a definition that mean nothing here.
     pub without_effect: Vec<String>,
     /// The tablespaces that a definition names.

@@ -12,6 +12,7 @@ use super::{PlannedQuery, QueryPlan, known_types, plan_query};
 use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::operators::fetched_rows::{FetchLocks, FetchedRows};
+use crate::parse::Hints;
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{InUse, StatementContext, query_threads};
 use crate::tree::{Expr, Plan};
@@ -93,6 +94,11 @@ impl CursorPlan {
         self.table_locks.locks_rows()
     }
 
+    /// Whether a function of a user's is run in it.
+    pub(crate) fn calls_routines(&self) -> bool {
+        self.rows.calls_routines()
+    }
+
     /// Whether it gives one row, of what PostgreSQL computes as it plans.
     pub(crate) fn is_of_constants(&self) -> bool {
         self.rows.is_of_constants()
@@ -106,7 +112,14 @@ impl CursorPlan {
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.
     pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<CursorRows> {
         self.table_locks.lock_tables(ctx).await?;
-        let rows = self.rows.run(ctx).await?;
+        let fetching = StatementContext {
+            hints: Hints {
+                may_end: true,
+                ..ctx.hints.clone()
+            },
+            ..ctx.clone()
+        };
+        let rows = self.rows.run(&fetching).await?;
         let Some(locks) = &self.locks else {
             return Ok(CursorRows::Stream(rows));
         };

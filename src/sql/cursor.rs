@@ -35,18 +35,23 @@ pub(crate) struct OpenedCursor {
 pub(crate) async fn open_cursor(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<OpenedCursor> {
     raise_warnings(ctx, statement);
     if statement.effort.is_bounded(ctx) {
-        return Box::pin(open_here(ctx, statement)).await;
+        return Ok(Box::pin(open_here(ctx, statement)).await?.0);
     }
     let (ctx, statement) = (ctx.clone(), Arc::clone(statement));
     let opening = async move { open_here(&ctx, &statement).await };
-    let opened = Box::pin(query_threads::run(opening)).await?;
-    Ok(OpenedCursor {
-        rows: opened.rows.on_query_threads(),
-        ..opened
+    let (opened, calls_routines) = Box::pin(query_threads::run(opening)).await?;
+    Ok(match calls_routines {
+        // They would be called ahead of what is fetched.
+        true => opened,
+        false => OpenedCursor {
+            rows: opened.rows.on_query_threads(),
+            ..opened
+        },
     })
 }
 
-async fn open_here(ctx: &StatementContext, statement: &Statement) -> Result<OpenedCursor> {
+/// Whether functions of a user's are called as its rows are read, beside it.
+async fn open_here(ctx: &StatementContext, statement: &Statement) -> Result<(OpenedCursor, bool)> {
     let opened = async {
         let ast::Statement::Query(query) = &statement.parsed.ast else {
             return Err(not_a_query());
@@ -64,13 +69,14 @@ async fn open_here(ctx: &StatementContext, statement: &Statement) -> Result<Open
             }
             rows => rows,
         };
-        Ok(OpenedCursor {
+        let opened = OpenedCursor {
             columns: Arc::clone(&plan.columns),
             keys: Arc::clone(&plan.keys),
             locks_rows: plan.locks_rows(),
             in_use: Some(plan.enter(ctx)),
             rows,
-        })
+        };
+        Ok((opened, plan.calls_routines()))
     };
     opened.await.map_err(|error| statement.parsed.locate(error))
 }

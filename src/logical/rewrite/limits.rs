@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::Rewriting;
 use super::empty_relations::nothing;
 use crate::Result;
-use crate::tree::{Join, JoinType, Limit, Plan, RowCount, Transformed, TransformedResult, TreeNode, lit};
+use crate::tree::{
+    Expr, Join, JoinType, Limit, Plan, RowCount, Transformed, TransformedResult, TreeNode, lit,
+};
 
 /// Rows left out, and how many are taken then: all, without a count.
 #[derive(Clone, Copy)]
@@ -135,6 +137,13 @@ fn giving(input: Arc<Plan>, rows: usize, counts: Counts) -> Result<Plan> {
             },
             _ => join,
         }),
+        // The rows that are left out are computed, too, where that counts.
+        Plan::Projection(mut projection)
+            if counts.skip > 0 && projection.expr.iter().any(Expr::is_volatile) =>
+        {
+            projection.input = part(projection.input);
+            Plan::Projection(projection)
+        }
         Plan::Projection(mut projection) => {
             projection.input = Arc::new(counts.over(projection.input));
             return Ok(Plan::Projection(projection));

@@ -6,6 +6,7 @@ use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use crate::functions::evaluate::filter;
+use crate::logical::evaluable::acts;
 use crate::logical::placeholder::Constants;
 use crate::operators::catalog_read::{CatalogRead, KnownValues};
 use crate::operators::catalog_table::{ScannedRelation, scanned_relation};
@@ -39,6 +40,18 @@ impl CatalogSource {
             }),
             conditions: Vec::new(),
         }
+    }
+
+    /// So many columns its rows have for the steps.
+    pub(super) fn step_columns(&self) -> usize {
+        self.step_columns
+    }
+
+    /// Whether a condition on its rows does something.
+    pub(super) fn acts(&self) -> bool {
+        self.conditions
+            .iter()
+            .any(|(condition, _)| acts(condition.written()))
     }
 
     /// Adds a condition on its rows, which are of `schema`. `None`: it cannot be computed of them alone.

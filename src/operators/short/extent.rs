@@ -8,6 +8,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::Long;
 use super::figures::StepFigures;
+use super::row_limit::note_ends;
 use super::run::{Inline, Run, RunningStep};
 use crate::catalog::TableDef;
 use crate::plan::AccessPath;
@@ -85,10 +86,11 @@ impl Extent {
 pub(super) fn stream_run(
     ctx: &StatementContext,
     (source, extent): (BoxStream<'static, Result<RecordBatch>>, Extent),
-    steps: Vec<RunningStep>,
+    mut steps: Vec<RunningStep>,
     figures: Option<&Arc<StepFigures>>,
     long: impl FnOnce() -> Long,
 ) -> RowsStream {
+    note_ends(&mut steps, ctx.hints.may_end);
     let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
     let batches = match run.collects() {
         false => match extent {

@@ -84,6 +84,11 @@ impl Lateral {
         self.chain.reads_catalogs()
     }
 
+    /// Whether the subquery does something.
+    pub(super) fn acts(&self) -> bool {
+        self.chain.acts()
+    }
+
     /// With its constants. Errors: 42P02.
     pub(super) fn start(&self, ctx: &StatementContext, constants: &Constants) -> Result<RunningLateral> {
         let bindings = self.bindings.iter().map(|binding| binding.bind(constants));

@@ -18,6 +18,7 @@ mod ends_of_parts;
 mod explain;
 mod extent;
 mod figures;
+mod filter;
 mod first_of_parts;
 mod groups;
 mod incremental_sort;
@@ -88,6 +89,8 @@ pub struct ShortPlan {
     looks_up: bool,
     /// Whether it asks the catalogs, by what it reads or by functions.
     reads_catalogs: bool,
+    /// The first step that does something, which is not to be done again; the first of all, if the source does.
+    acts_from: Option<usize>,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
 }
@@ -112,13 +115,17 @@ impl ShortPlan {
         };
         let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
         short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
-        if !short.is_told() && short.source.is_pruned() {
+        if let Some(columns) = short.source.step_columns().filter(|_| !short.is_told()) {
             // EXPLAIN would tell of the names that it gives.
-            without_reordering(&mut short.steps);
+            without_reordering(&mut short.steps, columns);
         }
         short.prune_columns();
         short.reads_catalogs =
             short.source.reads_catalogs() || short.steps.iter_mut().any(Step::reads_catalogs);
+        short.acts_from = match short.source.acts() {
+            true => Some(0),
+            false => short.steps.iter_mut().position(Step::acts),
+        };
         if let Source::Table(table) = &short.source {
             short.order = order::of_source(|column| table.position(column), &short.steps);
             short.first_order = order::begun_by_table(table, &short.steps);
@@ -149,6 +156,7 @@ impl ShortPlan {
             reads_ends_only: false,
             looks_up: false,
             reads_catalogs: false,
+            acts_from: None,
             stored: None,
         }
     }
@@ -202,6 +210,19 @@ impl ShortPlan {
     /// Whether it asks the catalogs, by what it reads or by functions.
     fn reads_catalogs(&self) -> bool {
         self.reads_catalogs
+    }
+
+    /// Whether it does more than read.
+    fn acts(&self) -> bool {
+        self.acts_from.is_some()
+    }
+
+    /// Whether it may be given up for the general plan when it has done something, which that would do again.
+    fn would_act_again(&self, arrival: Arrival) -> bool {
+        let Some(from) = self.acts_from else { return false };
+        let keeps_lookups = self.keeps_lookups(arrival);
+        let mut behind = self.steps.iter().skip(from);
+        behind.any(|step| step.may_be_given_up(arrival, keeps_lookups))
     }
 
     /// Whether it gives its rows as they come, whatever its constants: none of its steps collects more than the first rows in an order.
@@ -307,6 +328,9 @@ impl ShortPlan {
                 stream::iter(batches.into_iter().map(Ok)).boxed()
             }
         };
+        if self.would_act_again(arrival) {
+            return Ok(None);
+        }
         self.run_over(ctx, (rows, arrival), constants, figures, long)
             .map(Some)
     }
@@ -327,6 +351,9 @@ impl ShortPlan {
         let ends = self.ends_access(table, ctx, constants);
         let arrival = self.arrival(&mut access);
         if self.reads_ends_only && ends.is_none() && !self.is_end(&access, arrival) {
+            return Ok(None);
+        }
+        if self.would_act_again(arrival) {
             return Ok(None);
         }
         let is_ordered = arrival.is_ordered;

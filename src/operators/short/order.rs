@@ -4,6 +4,7 @@
 use super::read::TableRead;
 use super::step::Step;
 use super::top_rows::SortKey;
+use crate::logical::evaluable::acts;
 use crate::operators::computed::Computed;
 use crate::plan::OrderColumn;
 
@@ -100,6 +101,10 @@ pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
     let mut limits = 0;
     for step in steps {
         match step {
+            // What is computed and not read may do something.
+            Step::Project { columns, .. } if columns.iter().any(|column| acts(column.written())) => {
+                return None;
+            }
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Sort(_) => {}
             Step::Limit { .. } => limits += 1,

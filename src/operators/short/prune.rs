@@ -32,8 +32,9 @@ pub(super) fn prune(steps: &mut [Step]) -> Option<Vec<usize>> {
     Some(of_source)
 }
 
-/// Takes out a step that only puts columns in another order, if what comes behind it makes columns of its own.
-pub(super) fn without_reordering(steps: &mut Vec<Step>) {
+/// Takes out a step that only puts columns in another order, all that come to it, if what comes behind it makes columns of its own.
+/// `source_columns`: so many the source gives.
+pub(super) fn without_reordering(steps: &mut Vec<Step>, source_columns: usize) {
     let shaping = |steps: &[Step]| steps.iter().position(Step::makes_columns);
     let Some(at) = shaping(steps) else { return };
     let (Step::Project { columns, .. }, Some(next)) = (&steps[at], shaping(&steps[at + 1..])) else {
@@ -51,6 +52,10 @@ pub(super) fn without_reordering(steps: &mut Vec<Step>) {
         .any(|step| matches!(step, Step::LockRows(_)))
     {
         // What is made of newer rows has the columns as they are.
+        return;
+    }
+    let widened = steps[..at].iter().rev().find_map(Step::added_columns);
+    if order.len() != widened.map_or(source_columns, |(outer, added)| outer + added) {
         return;
     }
     let mut places = vec![None; order.len()];

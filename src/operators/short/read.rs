@@ -6,10 +6,11 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
 use futures::stream::{self, BoxStream, StreamExt};
 
+use super::filter::RunningFilter;
 use super::run::RunningStep;
 use crate::catalog::TableDef;
 use crate::logical::column_mapping::replaced_columns;
-use crate::logical::evaluable::reads_catalogs;
+use crate::logical::evaluable::{acts, reads_catalogs};
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::placeholder::Constants;
 use crate::logical::stored_table::ScannedTable;
@@ -115,6 +116,16 @@ impl TableRead {
     pub(super) fn reads_catalogs(&self) -> bool {
         let written = self.conditions.iter().map(Condition::written);
         written.into_iter().any(reads_catalogs)
+    }
+
+    /// Whether a condition on its rows does something.
+    pub(super) fn acts(&self) -> bool {
+        self.conditions.iter().map(Condition::written).any(acts)
+    }
+
+    /// So many columns its rows have for the steps.
+    pub(super) fn step_columns(&self) -> usize {
+        self.step_columns
     }
 
     /// Position in `TableDef::columns` of a column that is read.
@@ -276,10 +287,11 @@ impl Access<'_> {
         let of_steps = has_more.then(|| (0..self.read.step_columns).collect::<Vec<_>>());
         let last = self.above.len().saturating_sub(1);
         let filter = |(at, condition): (usize, &&Condition)| {
-            Ok(RunningStep::Filter {
-                condition: condition.bind(constants)?,
-                columns: of_steps.clone().filter(|_| at == last),
-            })
+            let columns = of_steps.clone().filter(|_| at == last);
+            Ok(RunningStep::Filter(RunningFilter::new(
+                condition.bind(constants)?,
+                columns,
+            )))
         };
         self.above.iter().enumerate().map(filter).collect()
     }

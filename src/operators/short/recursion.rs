@@ -45,6 +45,11 @@ impl Recursion {
         self.start.reads_catalogs() || self.step.reads_catalogs()
     }
 
+    /// Whether its terms do something.
+    pub(super) fn acts(&self) -> bool {
+        self.start.acts() || self.step.acts()
+    }
+
     /// Whether it reads what is there when it runs.
     pub(super) fn is_lasting(&self) -> bool {
         self.start.is_lasting() && self.step.is_lasting()

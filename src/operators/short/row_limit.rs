@@ -2,9 +2,11 @@
 
 use futures::{StreamExt, TryStreamExt};
 
+use super::run::RunningStep;
 use super::step::Step;
 use crate::Result;
 use crate::functions::LimitClause;
+use crate::functions::evaluate::RowsWanted;
 use crate::logical::limit_counts::limit_count;
 use crate::logical::placeholder::Constants;
 use crate::scan::RowsStream;
@@ -21,9 +23,10 @@ pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constant
                 return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
             }
             // Rows stay as many as they are.
-            Step::SubChain(_) => {}
+            Step::SubChain(chain) if chain.keeps_all() => {}
             // Rows may be left out that others have locked.
             Step::LockRows(_)
+            | Step::SubChain(_)
             | Step::Sort(_)
             | Step::Filter(_)
             | Step::Beside { .. }
@@ -59,6 +62,70 @@ pub(super) fn may_end_early(steps: &[Step], is_ordered: bool) -> bool {
         }
     }
     false
+}
+
+/// Tells the steps before a limit that rows behind those which it takes are not wanted. `may_end`: perhaps nobody asks for all rows of the
+/// last.
+pub(super) fn note_ends(steps: &mut [RunningStep], may_end: bool) {
+    let mut wanted = if may_end { Ahead::Some } else { Ahead::All };
+    for step in steps.iter_mut().rev() {
+        wanted = match (step, wanted) {
+            (
+                RunningStep::Limit {
+                    skip,
+                    left: Some(left),
+                },
+                _,
+            ) => Ahead::AtMost(skip.saturating_add(*left)),
+            (RunningStep::Limit { skip, left: None }, Ahead::AtMost(rows)) => {
+                Ahead::AtMost(skip.saturating_add(rows))
+            }
+            (
+                RunningStep::TopRows(_)
+                | RunningStep::IncrementalSort(_)
+                | RunningStep::Groups(_)
+                | RunningStep::Totals(_)
+                | RunningStep::Numbered(_),
+                _,
+            )
+            | (_, Ahead::All) => Ahead::All,
+            (RunningStep::Limit { .. }, Ahead::Some) => Ahead::Some,
+            (RunningStep::Project(projection), Ahead::AtMost(rows)) => {
+                projection.want(RowsWanted::at_most(rows));
+                wanted
+            }
+            (RunningStep::Project(projection), Ahead::Some) => {
+                projection.note_end();
+                wanted
+            }
+            (RunningStep::SubChain(chain), Ahead::AtMost(rows)) if chain.keeps_all() => {
+                chain.wanted = RowsWanted::at_most(rows);
+                wanted
+            }
+            (RunningStep::Filter(filter), _) => {
+                filter.note_end();
+                Ahead::Some
+            }
+            (
+                RunningStep::SubChain(_)
+                | RunningStep::LockRows(_)
+                | RunningStep::Lookup(_)
+                | RunningStep::CatalogLookup(_)
+                | RunningStep::Lateral(_)
+                | RunningStep::Beside(_),
+                _,
+            ) => Ahead::Some,
+        };
+    }
+}
+
+/// How many of the rows that leave a step are wanted.
+#[derive(Debug, Clone, Copy)]
+enum Ahead {
+    All,
+    AtMost(usize),
+    /// Nobody knows how many.
+    Some,
 }
 
 /// Leaves out the first rows of a stream.

@@ -15,6 +15,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use super::beside::RunningBeside;
 use super::catalog_lookup::RunningCatalogLookup;
 use super::figures::StepFigures;
+use super::filter::RunningFilter;
 use super::groups::RunningGroups;
 use super::incremental_sort::IncrementalSort;
 use super::lateral::RunningLateral;
@@ -22,7 +23,7 @@ use super::row_number::RunningNumbered;
 use super::sub_chain::Answers;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
-use crate::functions::evaluate::{Projection, filter, truth};
+use crate::functions::evaluate::{Projection, RowsWanted, truth};
 use crate::operators::lookup::RunningLookup;
 use crate::operators::row_locks::RunningRowLocks;
 use crate::system::StatementMemory;
@@ -32,11 +33,7 @@ use crate::{Error, Result};
 
 /// A step of one run.
 pub(super) enum RunningStep {
-    Filter {
-        condition: Arc<dyn PhysicalExpr>,
-        /// What it leaves of the columns: those that only conditions read stand where steps put their own. `None`: all.
-        columns: Option<Vec<usize>>,
-    },
+    Filter(RunningFilter),
     Project(Projection),
     /// Leaves out the first `skip` rows, then gives at most `left`.
     Limit {
@@ -69,7 +66,7 @@ impl RunningStep {
             | RunningStep::Numbered(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
-            RunningStep::Filter { .. }
+            RunningStep::Filter(_)
             | RunningStep::Project(_)
             | RunningStep::LockRows(_)
             | RunningStep::Limit { .. } => false,
@@ -121,13 +118,7 @@ impl RunningStep {
                 rows.push(batch)?;
                 return Ok(None);
             }
-            RunningStep::Filter { condition, columns } => {
-                let batch = filter(condition, &batch)?;
-                match columns {
-                    Some(columns) => batch.project(columns).map_err(Error::arrow)?,
-                    None => batch,
-                }
-            }
+            RunningStep::Filter(filter) => return filter.push(batch),
             RunningStep::Project(projection) => return projection.push(batch),
             RunningStep::Limit { skip, left } => {
                 let skipped = batch.num_rows().min(*skip);
@@ -157,6 +148,7 @@ impl RunningStep {
             RunningStep::Lateral(lateral) => lateral.has_more(),
             RunningStep::LockRows(locks) => locks.has_more(),
             RunningStep::Project(projection) => projection.has_more(),
+            RunningStep::Filter(filter) => filter.has_more(),
             _ => false,
         }
     }
@@ -169,6 +161,7 @@ impl RunningStep {
             RunningStep::Lateral(lateral) => lateral.forget(),
             RunningStep::LockRows(locks) => locks.forget(),
             RunningStep::Project(projection) => projection.forget(),
+            RunningStep::Filter(filter) => filter.forget(),
             _ => {}
         }
     }
@@ -181,6 +174,7 @@ impl RunningStep {
             RunningStep::Lateral(lateral) => Box::pin(lateral.next()).await,
             RunningStep::LockRows(locks) => locks.next().await,
             RunningStep::Project(projection) => projection.next().map(Some),
+            RunningStep::Filter(filter) => filter.next(),
             _ => Ok(None),
         }
     }
@@ -193,7 +187,7 @@ impl RunningStep {
             RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
             RunningStep::Numbered(rows) => rows.finish(),
-            RunningStep::Filter { .. }
+            RunningStep::Filter(_)
             | RunningStep::Project(_)
             | RunningStep::LockRows(_)
             | RunningStep::Limit { .. }
@@ -225,6 +219,8 @@ pub(super) struct RunningSubChain {
     pub(super) asked_when: Option<Arc<dyn PhysicalExpr>>,
     pub(super) steps: Vec<RunningStep>,
     pub(super) answer: RunningAnswer,
+    /// Outer rows that are wanted of those that come.
+    pub(super) wanted: RowsWanted,
     pub(super) memory: HeldBytes,
 }
 
@@ -247,8 +243,14 @@ pub(super) enum RunningAnswer {
 type Taker<'a> = &'a mut (dyn FnMut(RecordBatch) -> Result<()> + Send);
 
 impl RunningSubChain {
+    /// Whether every outer row stays.
+    pub(super) fn keeps_all(&self) -> bool {
+        !matches!(self.answer, RunningAnswer::Keep { .. })
+    }
+
     /// The outer rows with their answers behind them, or those that stay. Errors: 21000, 53200; those of the steps.
     async fn push(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let batch = self.wanted.of(batch);
         let asked = self.asked_when.as_ref().map(|condition| truth(condition, &batch));
         let asked = asked.transpose()?;
         let asked = asked.as_ref();

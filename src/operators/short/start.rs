@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::ShortPlan;
 use super::arrival::Arrival;
 use super::beside::RunningBeside;
+use super::filter::RunningFilter;
 use super::groups::RunningGroups;
 use super::incremental_sort::IncrementalSort;
 use super::row_limit::{limit_counts, rows_wanted};
@@ -14,7 +15,7 @@ use super::step::{Answer, Step, SubChain};
 use super::top_rows::TopRows;
 use super::totals::{RowCount, RunningTotals};
 use crate::Result;
-use crate::functions::evaluate::Projection;
+use crate::functions::evaluate::{Projection, RowsWanted};
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
 use crate::system::StatementContext;
@@ -95,10 +96,7 @@ impl ShortPlan {
 /// A step with its constants, whatever rows come in which order. Errors: 42P02, 2201W, 2201X.
 pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Constants) -> Result<RunningStep> {
     Ok(match step {
-        Step::Filter(condition) => RunningStep::Filter {
-            condition: condition.bind(constants)?,
-            columns: None,
-        },
+        Step::Filter(condition) => RunningStep::Filter(RunningFilter::new(condition.bind(constants)?, None)),
         Step::Project { columns, schema } => {
             let columns = columns.iter().map(|column| column.bind(constants));
             let columns = columns.collect::<Result<_>>()?;
@@ -184,6 +182,7 @@ fn start_subquery(
                 value_over_none: None,
             },
         },
+        wanted: RowsWanted::default(),
         memory: HeldBytes::new(Arc::clone(&ctx.memory)),
     })
 }

@@ -4,6 +4,7 @@ use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 
 use super::ShortPlan;
 use super::append::Append;
+use super::arrival::Arrival;
 use super::catalog_lookup::CatalogLookup;
 use super::catalog_source::CatalogSource;
 use super::lateral::Lateral;
@@ -11,6 +12,7 @@ use super::read::TableRead;
 use super::recursion::Recursion;
 use super::top_rows::SortKey;
 use super::totals::Total;
+use crate::logical::evaluable::acts;
 use crate::logical::rows_source::MadeRows;
 use crate::operators::computed::Computed;
 use crate::operators::lookup::Lookup;
@@ -36,9 +38,24 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Whether it gives no more columns than are read.
-    pub(super) fn is_pruned(&self) -> bool {
-        matches!(self, Source::Table(_) | Source::Catalog(_))
+    /// So many columns its rows have for the steps; `None`: more than these may be there.
+    pub(super) fn step_columns(&self) -> Option<usize> {
+        match self {
+            Source::Table(table) => Some(table.step_columns()),
+            Source::Catalog(relation) => Some(relation.step_columns()),
+            _ => None,
+        }
+    }
+
+    /// Whether giving its rows does something.
+    pub(super) fn acts(&self) -> bool {
+        match self {
+            Source::OneRow | Source::Rows(_) | Source::Work(_) => false,
+            Source::Recursion(recursion) => recursion.acts(),
+            Source::Table(table) => table.acts(),
+            Source::Catalog(relation) => relation.acts(),
+            Source::Append(append) => append.members().iter().any(ShortPlan::acts),
+        }
     }
 
     /// Whether it, or a condition on its rows, asks the catalogs.
@@ -145,6 +162,22 @@ impl SubChain {
             Answer::Keep { .. } => 0,
         }
     }
+
+    /// Whether every outer row stays.
+    pub(super) fn keeps_all(&self) -> bool {
+        !matches!(self.answer, Answer::Keep { .. })
+    }
+
+    /// Its steps, and those that give its answer where there is no row.
+    fn all_steps_mut(&mut self) -> impl Iterator<Item = &mut Step> {
+        let over_none = match &mut self.answer {
+            Answer::Scalar {
+                over_none: Some(steps),
+            } => steps.as_mut_slice(),
+            _ => &mut [],
+        };
+        self.steps.iter_mut().chain(over_none)
+    }
 }
 
 impl Step {
@@ -226,22 +259,41 @@ impl Step {
         }
     }
 
+    /// Whether it, or what stands in it, does something.
+    pub(super) fn acts(&mut self) -> bool {
+        let own = match self {
+            Step::Beside { others, .. } => others.acts(),
+            Step::Lateral(lateral) => lateral.acts(),
+            Step::SubChain(chain) => chain.all_steps_mut().any(Step::acts),
+            _ => false,
+        };
+        own || self.inputs_mut().iter().any(|computed| acts(computed.written()))
+    }
+
+    /// Whether a chain with it may be given up for the general plan after rows have come to it. `arrival`: how they come; `keeps_lookups`:
+    /// none is given up for a lookup.
+    pub(super) fn may_be_given_up(&self, arrival: Arrival, keeps_lookups: bool) -> bool {
+        match self {
+            Step::Filter(_) | Step::Project { .. } | Step::LockRows(_) | Step::Limit { .. } => false,
+            Step::Sort(_) => !arrival.is_ordered,
+            Step::Lookup(_) => !keeps_lookups,
+            Step::CatalogLookup(_)
+            | Step::Beside { .. }
+            | Step::Lateral(_)
+            | Step::SubChain(_)
+            | Step::Numbered { .. }
+            | Step::Groups { .. }
+            | Step::Totals { .. } => true,
+        }
+    }
+
     /// Whether it, or what stands in it, asks the catalogs.
     pub(super) fn reads_catalogs(&mut self) -> bool {
         let own = match self {
             Step::CatalogLookup(_) => true,
             Step::Beside { others, .. } => others.reads_catalogs(),
             Step::Lateral(lateral) => lateral.reads_catalogs(),
-            Step::SubChain(chain) => {
-                let over_none = match &mut chain.answer {
-                    Answer::Scalar {
-                        over_none: Some(steps),
-                    } => steps.as_mut_slice(),
-                    _ => &mut [],
-                };
-                let mut steps = chain.steps.iter_mut().chain(over_none);
-                steps.any(Step::reads_catalogs)
-            }
+            Step::SubChain(chain) => chain.all_steps_mut().any(Step::reads_catalogs),
             _ => false,
         };
         own || self.inputs_mut().iter().any(|computed| computed.reads_catalogs())
