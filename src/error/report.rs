@@ -31,6 +31,12 @@ pub(super) fn domain_message(domain: &str, constraint: &Option<String>) -> Strin
 }
 
 impl Error {
+    /// Whether it is of values that somebody computed, perhaps in vain, not of the statement as a whole.
+    pub(crate) fn is_of_values(&self) -> bool {
+        let state = self.sqlstate();
+        state.starts_with("21") || state.starts_with("22")
+    }
+
     /// PostgreSQL's five-character SQLSTATE.
     #[expect(
         clippy::too_many_lines,

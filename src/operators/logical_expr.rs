@@ -7,7 +7,6 @@ use datafusion_physical_expr::expressions::{
     BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
     NotExpr,
 };
-use datafusion_physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::aggregate_functions::accumulator_named;
@@ -15,6 +14,7 @@ use super::let_expr::LetExpr;
 use super::like_test::like_of;
 use super::parameter::placeholder_of;
 use super::physical_expr::tree_operator;
+use super::scalar_answer::SubqueryValue;
 use super::short_circuit::ShortCircuit;
 use crate::functions::bound_function_of;
 use crate::logical::expr_text::{Names, expr_text};
@@ -110,9 +110,9 @@ impl Inputs<'_> {
                 cast.cast_type().clone(),
             )));
         }
-        if let Some(subquery) = expr.downcast_ref::<ScalarSubqueryExpr>() {
+        if let Some(subquery) = expr.downcast_ref::<SubqueryValue>() {
             #[expect(deprecated, reason = "nothing else tells which subquery is read")]
-            let name = self.subqueries.get(subquery.index().as_usize());
+            let name = self.subqueries.get(subquery.value.index().as_usize());
             return Some(as_text(name.cloned().unwrap_or_else(|| "$0".to_string())));
         }
         None

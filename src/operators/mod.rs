@@ -47,6 +47,7 @@ mod row_by_row;
 pub mod row_expressions;
 pub(crate) mod row_locks;
 pub mod rows_exec;
+mod scalar_answer;
 mod scan_estimate;
 pub mod scan_exec;
 pub mod scan_fallback;

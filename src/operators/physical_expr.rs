@@ -16,6 +16,7 @@ use datafusion_physical_expr::{PhysicalExpr, PhysicalSortExpr, ScalarFunctionExp
 
 use super::like_test::like_test;
 use super::parameter::parameter;
+use super::scalar_answer::{Failure, SubqueryValue};
 use super::short_circuit::short_circuit;
 use crate::logical::run_inputs::RunInputs;
 use crate::tree::{Case, Expr, FieldMetadata, Operator, OrderKey, RowSchema, Subquery, with_stack};
@@ -37,7 +38,7 @@ pub(super) struct ExprBuilder {
 /// Where a plan's uncorrelated scalar subqueries leave their values.
 #[derive(Debug, Default)]
 pub(super) struct SubqueryPlaces {
-    pub(super) indexes: HashMap<Subquery, SubqueryIndex>,
+    pub(super) indexes: HashMap<Subquery, (SubqueryIndex, Failure)>,
     pub(super) results: ScalarSubqueryResults,
 }
 
@@ -139,18 +140,15 @@ impl ExprBuilder {
     }
 
     fn subquery(&self, subquery: &Subquery) -> DataFusionResult<Physical> {
-        let Some(index) = self.subqueries.indexes.get(subquery) else {
+        let Some((index, failure)) = self.subqueries.indexes.get(subquery) else {
             return Err(DataFusionError::Internal(
                 "a subquery that nobody runs".to_string(),
             ));
         };
         let field = subquery.subquery.schema().field(0);
-        Ok(Arc::new(ScalarSubqueryExpr::new(
-            field.data_type().clone(),
-            field.is_nullable(),
-            *index,
-            self.subqueries.results.clone(),
-        )))
+        let results = self.subqueries.results.clone();
+        let value = ScalarSubqueryExpr::new(field.data_type().clone(), field.is_nullable(), *index, results);
+        Ok(Arc::new(SubqueryValue::new(value, failure.clone())))
     }
 }
 

@@ -132,20 +132,30 @@ impl QueryPlan {
         match self.prior.is_empty() && self.moments.is_empty() {
             true => Ok(None),
             false => {
-                let answers = self.answers(ctx).await?;
+                let (answers, _) = self.answers(ctx).await?;
                 self.answered_by(ctx, &answers).await.map(Some)
             }
         }
     }
 
-    /// What its prior subqueries give; `None`: more than one may. Errors: those of running them.
-    async fn answers(&self, ctx: &StatementContext) -> Result<Arc<[Option<Answer>]>> {
-        let mut answers = Vec::with_capacity(self.prior.len());
+    /// What its prior subqueries give; `None`: more than one may, or what failed in it counts only where its value is read. The first such
+    /// failure beside. Errors: those of running them.
+    async fn answers(&self, ctx: &StatementContext) -> Result<(Arc<[Option<Answer>]>, Option<Error>)> {
+        let (mut answers, mut failure) = (Vec::with_capacity(self.prior.len()), None);
         for (subquery, plan) in &*self.prior {
-            let rows = plan.batches(ctx).await?;
-            answers.push(subquery.answer(rows, ctx.settings.multi_get_keys_max).await?);
+            let answer = async {
+                let rows = plan.batches(ctx).await?;
+                subquery.answer(rows, ctx.settings.multi_get_keys_max).await
+            };
+            answers.push(match answer.await {
+                Err(error) if error.is_of_values() => {
+                    failure = failure.or(Some(error));
+                    None
+                }
+                answer => answer?,
+            });
         }
-        Ok(answers.into())
+        Ok((answers.into(), failure))
     }
 
     /// The plan with these answers in it. Errors: those of asking what moments it names.
@@ -380,14 +390,16 @@ impl QueryPlan {
         ctx: &StatementContext,
         observation: Option<&Observation>,
     ) -> Result<RowsStream> {
-        let answers = self.answers(ctx).await?;
+        let (answers, failure) = self.answers(ctx).await?;
         if observation.is_none()
             && let Some(rows) = self.run_open(ctx, &answers)?
         {
             return Ok(rows);
         }
         let answered = self.answered_by(ctx, &answers).await?;
-        let rows = answered.plan.start(ctx, observation).await?;
+        let rows = answered.plan.start(ctx, observation).await;
+        // Without an answer it may be refused.
+        let rows = rows.map_err(|error| failure.unwrap_or(error))?;
         if let Some(observation) = observation {
             // Each observation is of one run.
             let _ = observation.answered.set(answered);

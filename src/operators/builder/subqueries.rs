@@ -10,6 +10,7 @@ use datafusion_physical_plan::scalar_subquery::{ScalarSubqueryExec, ScalarSubque
 use super::{Operator, build};
 use crate::operators::physical_expr::SubqueryPlaces;
 use crate::operators::planning::Planning;
+use crate::operators::scalar_answer::{Failure, ScalarAnswer};
 use crate::tree::{Expr, Plan, Subquery, TreeNode, TreeNodeRecursion};
 
 /// The subqueries of one plan.
@@ -27,9 +28,11 @@ pub(super) async fn build_scalar(plan: &Plan, planning: &Planning) -> DataFusion
             continue;
         }
         let index = SubqueryIndex::new(plans.len());
+        let failure = Failure::default();
         let plan = build(&subquery.subquery, planning).await?;
+        let plan = Arc::new(ScalarAnswer::of(plan, failure.clone()));
         plans.push(ScalarSubqueryLink { plan, index });
-        indexes.insert(subquery, index);
+        indexes.insert(subquery, (index, failure));
     }
     let results = ScalarSubqueryResults::new(plans.len());
     Ok(ScalarSubqueries {

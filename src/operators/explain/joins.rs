@@ -18,6 +18,7 @@ use crate::operators::dependent_join_exec::DependentJoinExec;
 use crate::operators::logical_expr::as_text;
 use crate::operators::lookup::LookupStory;
 use crate::operators::lookup_join_exec::LookupJoinExec;
+use crate::operators::scalar_answer::ScalarAnswer;
 use crate::tree::{Expr, SubPlanKind};
 
 impl Describer {
@@ -135,7 +136,10 @@ impl Describer {
         if let Some(around) = plan.downcast_ref::<ScalarSubqueryExec>() {
             let (mut nodes, mut names) = (Vec::new(), Vec::new());
             for subquery in around.subqueries() {
-                let node = self.describe(&subquery.plan).node;
+                let answer = subquery.plan.downcast_ref::<ScalarAnswer>();
+                let node = self
+                    .describe(answer.map_or(&subquery.plan, ScalarAnswer::input))
+                    .node;
                 self.sub_plans += 1;
                 let name = format!("${}", self.parameters);
                 self.parameters += 1;
