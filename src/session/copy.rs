@@ -95,9 +95,8 @@ impl Session {
         match copied.txn.or(copy.txn.take()) {
             Some(txn) => {
                 txn.note_statement(false);
-                self.before_commit()?;
                 interrupt.guard(copy.deadline, txn.settle()).await?;
-                txn.commit(!self.settings().synchronous_commit).await?;
+                self.commit_alone(Some(txn)).await?;
             }
             None => {
                 let (txn, _) = self.block_transaction().await?;

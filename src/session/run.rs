@@ -205,6 +205,12 @@ impl Session {
     /// Commits what a statement outside a block wrote while its rows were read.
     pub(super) async fn commit_alone(&mut self, txn: Option<Arc<Transaction>>) -> Result<()> {
         if self.transaction.block == Block::None {
+            if let Some(txn) = txn.as_ref().filter(|_| self.shared.deferred.has_open()) {
+                // What it has left of constraints is asked as at the end of any other.
+                self.adopt(txn);
+                self.commit_transaction().await?;
+                return self.apply_requested_settings();
+            }
             if let Some(txn) = &txn {
                 self.settle_temporary(txn).await?;
             }
@@ -289,7 +295,7 @@ impl Session {
             catalog,
             lookups: Arc::default(),
             in_block: in_transaction,
-            asks_deferred: in_transaction || writes_and_ends(statement),
+            asks_deferred: in_transaction || statement.parsed.command.is_none(),
             in_savepoint: self.transaction.is_in_savepoint(),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
@@ -550,11 +556,4 @@ impl Attempts {
         }
         is_again
     }
-}
-
-/// Whether a statement writes rows, and is over when it answers: outside a block it is a transaction whose end is seen here.
-fn writes_and_ends(statement: &Statement) -> bool {
-    let parsed = &statement.parsed;
-    let ends = parsed.command.is_none() && !parsed.is_query_that_writes();
-    ends && parsed.kind.write().is_some_and(|write| !write.is_definition())
 }

@@ -469,6 +469,17 @@ impl Session {
         }
     }
 
+    /// The transaction of a statement outside a block becomes that of the session, to be ended as any other.
+    pub(super) fn adopt(&mut self, txn: &Arc<Transaction>) {
+        self.open(Block::Implicit, Modes::default());
+        self.transaction.active = Some(Active {
+            txn: Arc::clone(txn),
+            origin: txn.savepoint(),
+            catalog: None,
+            is_queried: true,
+        });
+    }
+
     pub(super) fn open(&mut self, block: Block, modes: Modes) {
         self.transaction = TransactionState {
             block,

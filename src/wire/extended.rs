@@ -212,10 +212,11 @@ impl Responder {
     /// Runs a portal, or goes on with it. The session does not hold it meanwhile: should it fail, it is gone.
     async fn execute(&mut self, name: &str, rows_max: i32, alone: bool) -> Result<()> {
         let mut portal = self.session.take_portal(name)?;
-        if !alone {
+        let rows_max = usize::try_from(rows_max).ok().filter(|rows_max| *rows_max > 0);
+        // What has written when its rows are left behind is committed by Sync.
+        if !alone || rows_max.is_some() {
             self.session.open_pipeline();
         }
-        let rows_max = usize::try_from(rows_max).ok().filter(|rows_max| *rows_max > 0);
         let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
         let mut rows = match state {
             PortalState::Streaming(rows) => rows,
