@@ -85,6 +85,7 @@ mod query_body;
 mod query_layout;
 mod query_text;
 mod range_type;
+mod reads_again;
 mod record_function;
 mod record_value;
 mod recursion;

@@ -14,6 +14,17 @@ impl Transaction {
         }
     }
 
+    /// The same, if its reads do not see only what was there at some moment already.
+    pub fn as_it_was(&self) -> Transaction {
+        match &self.view {
+            Some(view) => Transaction {
+                view: Some(view.again()),
+                ..self.with_own_writes()
+            },
+            None => self.as_it_is(),
+        }
+    }
+
     /// The same transaction, whose reads see all that it has written by then, though this one's may not.
     pub fn with_own_writes(&self) -> Transaction {
         Transaction {

@@ -21,6 +21,13 @@ impl View {
         View { buffer, mark }
     }
 
+    /// Of what another sees that is open.
+    pub(super) fn again(&self) -> View {
+        let mark = lock(&self.buffer).open_scan(Some(self.mark));
+        let buffer = Arc::clone(&self.buffer);
+        View { buffer, mark }
+    }
+
     /// What it sees: the writes up to it.
     pub(super) fn mark(&self) -> usize {
         self.mark

@@ -126,12 +126,13 @@ impl Source {
                 text_place::at_span(check_assignable(&output.ty, column), span)?;
             }
         }
+        let plan = Arc::new(QueryPlan::new(planned));
         Ok(Source::Query(SourceQuery {
-            plan: Arc::new(QueryPlan::new(planned)),
+            reads_target: reads_table(ctx, source, &target.table) || plan.reads_beyond(target.table.oid, 0),
+            plan,
             positions,
             left_out,
             names: names.to_vec(),
-            reads_target: reads_table(ctx, source, &target.table),
             reads_ahead: false,
         }))
     }

@@ -88,13 +88,15 @@ impl RowSearch {
         let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
         let locks = finding.locks(&target.table);
         let locks = locks.filter(|_| !query.looks_up() && !target.table.stands_for_view());
+        let plan = Arc::new(QueryPlan::new(query));
         Ok(RowSearch {
-            plan: Arc::new(QueryPlan::new(query)),
+            reads_target_again: finding.reads_table_again(ctx, &target.table)
+                || plan.reads_beyond(target.table.oid, 1),
+            plan,
             beside,
             columns: finding.columns.len(),
             expressions: finding.expressions.len(),
             joins: finding.joins(),
-            reads_target_again: finding.reads_table_again(ctx, &target.table),
             locks,
             recheck: KeptRecheck::default(),
             is_of_cursor: finding.selection.and_then(cursor_of).is_some(),

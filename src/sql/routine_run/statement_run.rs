@@ -159,7 +159,7 @@ fn run_context(ctx: &StatementContext, parsed: &ParsedStatement) -> StatementCon
         hints: parsed.hints.clone(),
         lookups: Arc::default(),
         txn: match reads {
-            true => Arc::new(ctx.txn.as_it_is()),
+            true => Arc::new(ctx.txn.as_it_was()),
             false => Arc::clone(&ctx.txn),
         },
         ..ctx.clone()
