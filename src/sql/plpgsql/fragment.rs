@@ -253,7 +253,8 @@ impl Frame {
 
 /// Whether a fragment may read what others have committed meanwhile: an expression over variables alone does not.
 fn reads_anew(before: &str, text: &str) -> bool {
-    before.is_empty() || text.contains('(')
+    let reads = |words: &[u8]| words.eq_ignore_ascii_case(b"from");
+    before.is_empty() || text.contains('(') || text.as_bytes().windows(4).any(reads)
 }
 
 /// Whether an error was met before the statement ran: its CONTEXT has no line of the statement's.

@@ -90,24 +90,41 @@ impl Prepared {
 
 /// TG_ARGV counts from zero, as no other array does: its subscripts get one more.
 fn with_arguments_from_one(text: String) -> String {
-    const NAME: &str = "tg_argv";
-    let lower = text.to_ascii_lowercase();
-    if !lower.contains(NAME) {
+    let is_of_word =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii();
+    let bytes = text.as_bytes();
+    let (mut counted, mut copied, mut at) = (String::new(), 0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let length = match byte {
+            b'\'' | b'"' => match bytes[at + 1..].iter().position(|other| other == byte) {
+                Some(length) => length + 2,
+                None => bytes.len() - at,
+            },
+            _ => bytes[at..]
+                .iter()
+                .take_while(|byte| is_of_word(byte))
+                .count()
+                .max(1),
+        };
+        let end = at + length;
+        let word = &bytes[at..end];
+        let is_name = word.eq_ignore_ascii_case(b"tg_argv") || word == b"\"tg_argv\"";
+        let blanks = bytes[end..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count();
+        let bracket = end + blanks;
+        if is_name && bytes.get(bracket) == Some(&b'[') {
+            counted.push_str(&text[copied..=bracket]);
+            counted.push_str("1 + ");
+            copied = bracket + 1;
+        }
+        at = end;
+    }
+    if copied == 0 {
         return text;
     }
-    let mut counted = String::with_capacity(text.len() + 8);
-    let mut from = 0;
-    for (at, _) in lower.match_indices(NAME) {
-        let behind = at + NAME.len();
-        let blanks = text[behind..].len() - text[behind..].trim_start().len();
-        if text[behind + blanks..].starts_with('[') {
-            let end = behind + blanks + 1;
-            counted.push_str(&text[from..end]);
-            counted.push_str("1 + ");
-            from = end;
-        }
-    }
-    counted.push_str(&text[from..]);
+    counted.push_str(&text[copied..]);
     counted
 }
 
