@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::responder::Responder;
+use super::state::State;
 use super::statement_log::log_duration;
 use crate::Result;
 use crate::session::{KnownText, Reply};
@@ -14,6 +15,10 @@ use crate::types::WireFormat;
 impl Responder {
     /// Query: several statements are one transaction, unless they say otherwise themselves.
     pub(super) async fn query(&mut self, text: &str) -> Result<()> {
+        if self.state == State::Failed {
+            // Until Sync, as everything else.
+            return Ok(());
+        }
         // As in PostgreSQL, the unnamed statement of the extended protocol does not outlive a simple message.
         self.session.close_statement("");
         let began = Instant::now();

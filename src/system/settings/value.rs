@@ -1,6 +1,7 @@
 //! Values of settings: from the text that SET gives to the one form that is kept, and back to what SHOW prints.
 
 use super::definition::{SettingDef, SettingKind, Unit};
+use crate::types::strings::NAME_BYTES_MAX;
 use crate::types::{
     CharacterEncoding, DateStyle, FormatSettings, IntervalRange, SqlType, Value, Zone, name_of_offset,
 };
@@ -43,11 +44,24 @@ pub(super) fn normalize(def: &SettingDef, values: &[String], current: &str) -> R
         SettingKind::Integer { min, max, unit } => integer(def, value, (*min, *max), *unit),
         SettingKind::Real { min, max } => real(def, value, *min, *max),
         SettingKind::Enum(words) => one_of(def, value, words),
+        SettingKind::Text if def.name == "application_name" => Ok(printable(value)),
         SettingKind::Text => Ok(value.clone()),
         SettingKind::TimeZone => time_zone(def, value),
         SettingKind::Encoding => encoding(def, value),
         SettingKind::Names | SettingKind::DateStyle => Ok(value.clone()),
     }
+}
+
+/// What every client can be told: as much as a name may be, of what prints.
+fn printable(value: &str) -> String {
+    let printed = |byte: u8| {
+        if matches!(byte, b' '..=b'~') {
+            char::from(byte)
+        } else {
+            '?'
+        }
+    };
+    value.bytes().take(NAME_BYTES_MAX).map(printed).collect()
 }
 
 /// The value as SHOW prints it: times and sizes in the largest unit that divides them.
