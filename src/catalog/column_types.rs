@@ -41,8 +41,8 @@ impl UserTypes {
 /// A value with the labels that its type has now.
 fn relabelled(value: &Value, ty: &SqlType) -> Value {
     match (value, ty) {
-        (Value::Array(items), SqlType::Array(item)) => {
-            Value::Array(items.iter().map(|value| relabelled(value, item)).collect())
+        (Value::Array(array), SqlType::Array(item)) => {
+            Value::Array(array.clone().map(|value| relabelled(&value, item)))
         }
         (Value::Record(values), SqlType::Record(row)) => {
             let columns = values.iter().zip(&row.fields);

@@ -31,7 +31,7 @@ pub(super) fn constant_value(text: Option<String>, ty: &SqlType) -> Result<Value
 /// What a constant is stored as one of.
 fn carrier(ty: &SqlType) -> SqlType {
     match ty {
-        SqlType::Array(item) => SqlType::Array(Box::new(carrier(item))),
+        SqlType::Array(item) => item.map(carrier),
         SqlType::Enum(_) => SqlType::Int8,
         SqlType::Record(row) => {
             let fields = row.fields.iter().map(|field| RecordField {
@@ -49,7 +49,7 @@ fn carrier(ty: &SqlType) -> SqlType {
 
 fn with_positions(value: Value) -> Value {
     match value {
-        Value::Array(items) => Value::Array(items.into_iter().map(with_positions).collect()),
+        Value::Array(array) => Value::Array(array.map(with_positions)),
         Value::Record(values) => Value::Record(values.into_iter().map(with_positions).collect()),
         Value::Enum(value) => Value::Int(value.position),
         value => value,
@@ -58,8 +58,8 @@ fn with_positions(value: Value) -> Value {
 
 fn of_positions(value: Value, ty: &SqlType) -> Value {
     match (value, ty) {
-        (Value::Array(items), SqlType::Array(item)) => {
-            Value::Array(items.into_iter().map(|value| of_positions(value, item)).collect())
+        (Value::Array(array), SqlType::Array(item)) => {
+            Value::Array(array.map(|value| of_positions(value, item)))
         }
         (Value::Record(values), SqlType::Record(row)) => {
             let columns = values.into_iter().zip(&row.fields);

@@ -204,7 +204,7 @@ impl UserTypes {
         }?;
         Some(match element == name {
             true => found.sql_type(),
-            false => SqlType::Array(Box::new(found.sql_type())),
+            false => SqlType::array(found.sql_type()),
         })
     }
 
@@ -226,7 +226,7 @@ impl UserTypes {
         let dimensions = (oid.len() - digits.len()) / 2;
         let found = digits.parse().ok().and_then(|oid| self.by_oid(oid));
         let found = found.ok_or_else(corrupt)?.sql_type();
-        Ok((0..dimensions).fold(found, |ty, _| SqlType::Array(Box::new(ty))))
+        Ok((0..dimensions).fold(found, |ty, _| SqlType::array(ty)))
     }
 
     /// The domain that a stored name is of.
@@ -238,7 +238,7 @@ impl UserTypes {
     /// The type with the labels that it has by now.
     pub fn as_it_is(&self, ty: &SqlType) -> SqlType {
         match ty {
-            SqlType::Array(item) => SqlType::Array(Box::new(self.as_it_is(item))),
+            SqlType::Array(item) => item.map(|item| self.as_it_is(item)),
             SqlType::Enum(_) | SqlType::Record(_) => self
                 .by_oid(ty.oid())
                 .map_or_else(|| ty.clone(), |now| now.sql_type()),
@@ -252,12 +252,13 @@ pub(super) const OID_MARK: &str = "@";
 
 /// The name by which a record names a type: as `format_type` prints it, or by its oid, which stays when it is renamed.
 pub fn stored_name(ty: &SqlType) -> String {
+    let brackets = "[]".repeat(ty.declared_dimensions());
     let oid = match ty.innermost() {
         SqlType::Enum(labels) => labels.oid,
         // The columns of a view may be rows of tables: they are bound anew with its query.
         SqlType::Record(row) if row.is_anonymous() || row.is_of_relation() => return "record".to_string(),
         SqlType::Record(row) => row.oid,
-        _ => return ty.name(),
+        item => return item.name() + &brackets,
     };
-    format!("{OID_MARK}{oid}{}", "[]".repeat(ty.dimensions()))
+    format!("{OID_MARK}{oid}{brackets}")
 }

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::key::KeyField;
 use crate::types::{
-    Interval, IpAddress, MultirangeValue, Numeric, NumericSize, PackedKind, PackedValue, RangeBound,
-    RangeKind, RangeValue, RecordField, RecordType, SqlType, TimeTz, Value,
+    ArrayValue, Dimension, Interval, IpAddress, MultirangeValue, Numeric, NumericSize, PackedKind,
+    PackedValue, RangeBound, RangeKind, RangeValue, RecordField, RecordType, SqlType, TimeTz, Value,
 };
 
 /// Every type that may stand in a key.
@@ -42,10 +42,11 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Numeric(None),
         SqlType::numeric(60, 20),
         SqlType::Interval(None),
-        SqlType::Array(Box::new(SqlType::Int4)),
-        SqlType::Array(Box::new(SqlType::Text)),
-        SqlType::Array(Box::new(SqlType::Bytea)),
-        SqlType::Array(Box::new(SqlType::Jsonb)),
+        SqlType::array(SqlType::Int4),
+        SqlType::array(SqlType::Text),
+        SqlType::array(SqlType::Bytea),
+        SqlType::array(SqlType::Jsonb),
+        SqlType::array(SqlType::array(SqlType::Int4)),
         SqlType::Range(RangeKind::Int4),
         SqlType::Range(RangeKind::Numeric),
         SqlType::Multirange(RangeKind::Date),
@@ -61,7 +62,7 @@ fn row_type() -> SqlType {
     };
     let columns = vec![
         row(1, SqlType::Int4),
-        row(4, SqlType::Array(Box::new(SqlType::Text))),
+        row(4, SqlType::array(SqlType::Text)),
         row(7, SqlType::Numeric(None)),
         row(8, SqlType::Jsonb),
     ];
@@ -79,16 +80,16 @@ pub(super) fn column_types() -> Vec<SqlType> {
             precision: 3,
             scale: -2,
         })),
-        SqlType::Array(Box::new(SqlType::Numeric(None))),
+        SqlType::array(SqlType::Numeric(None)),
         SqlType::Json,
         SqlType::Jsonb,
         SqlType::Citext,
         SqlType::Name,
         SqlType::Oid,
         SqlType::Int2Vector,
-        SqlType::Array(Box::new(SqlType::numeric(10, 2))),
-        SqlType::Array(Box::new(SqlType::Timestamp(None))),
-        SqlType::Array(Box::new(row_type())),
+        SqlType::array(SqlType::numeric(10, 2)),
+        SqlType::array(SqlType::Timestamp(None)),
+        SqlType::array(row_type()),
     ]);
     types
 }
@@ -272,11 +273,9 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             let columns: Vec<_> = ty.fields.iter().map(|field| values_or_null(&field.ty)).collect();
             columns.prop_map(Value::Record).boxed()
         }
-        SqlType::Array(element) => prop::collection::vec(values_or_null(element), 0..4)
-            .prop_map(Value::Array)
-            .boxed(),
+        SqlType::Array(element) => arrays(element),
         SqlType::Int2Vector => prop::collection::vec(values_of(&SqlType::Int2), 0..4)
-            .prop_map(Value::Array)
+            .prop_map(|items| Value::Array(items.into()))
             .boxed(),
         SqlType::Multirange(kind) => {
             let kind = *kind;
@@ -298,6 +297,26 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             .boxed(),
         _ => strings(5).prop_map(Value::Text).boxed(),
     }
+}
+
+/// Arrays, some of two dimensions, some of which count from elsewhere than 1.
+fn arrays(element: &SqlType) -> BoxedStrategy<Value> {
+    let items = prop::collection::vec(values_or_null(element), 0..5);
+    let lower = prop_oneof![3 => Just(1), 1 => -1..3];
+    (items, any::<bool>(), lower)
+        .prop_map(|(items, is_deep, lower)| {
+            let dimension = |length, lower| Dimension {
+                lower,
+                ..Dimension::of(length)
+            };
+            let dimensions = match (is_deep, items.len()) {
+                (true, count) if count % 2 == 0 => vec![Dimension::of(count / 2), dimension(2, lower)],
+                (true, count) => vec![dimension(1, lower), Dimension::of(count)],
+                (false, count) => vec![dimension(count, lower)],
+            };
+            Value::Array(ArrayValue::shaped(items, &dimensions))
+        })
+        .boxed()
 }
 
 /// A value of the type, at times NULL.

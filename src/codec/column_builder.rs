@@ -5,24 +5,23 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, ListArray, NullArray,
+    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, NullArray,
     NullBufferBuilder, PrimitiveBuilder, StringBuilder, StructArray,
 };
-use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Float32Type,
-    Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
-    Time64MicrosecondType, TimestampMicrosecondType,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Fields, Float32Type, Float64Type, Int16Type,
+    Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
+    TimestampMicrosecondType,
 };
 
 use super::key::{self, KeyField};
+use super::stored_array::StoredArrays;
 use super::stored_value::{
-    NULL_ELEMENT, Stored, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer,
-    read_interval,
+    Stored, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer, read_interval,
 };
 use crate::types::{
-    Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, PackedValue, RangeValue, RecordType,
-    SqlType, Value,
+    CatalogType, Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, PackedValue, RangeValue,
+    RecordType, SqlType, Value,
 };
 use crate::{Error, Result};
 
@@ -74,13 +73,11 @@ struct RecordBuilder {
     nulls: NullBufferBuilder,
 }
 
-/// A list of any element: Arrow's own builder knows its element's builder at compile time only.
+/// Arrays of any element: Arrow's own builder knows its element's builder at compile time only.
 #[derive(Debug)]
 struct ListBuilder {
-    field: FieldRef,
     elements: ColumnBuilder,
-    ends: Vec<i32>,
-    nulls: NullBufferBuilder,
+    arrays: StoredArrays,
 }
 
 impl ColumnBuilder {
@@ -135,6 +132,9 @@ impl ColumnBuilder {
             SqlType::Record(record) => Kind::Record(Box::new(RecordBuilder::new(ty, record, rows))),
             SqlType::Array(element) => Kind::List(Box::new(ListBuilder::new(ty, element, rows))),
             SqlType::Int2Vector => Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int2, rows))),
+            SqlType::Catalog(CatalogType::OidVector) => {
+                Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int8, rows)))
+            }
             SqlType::Void => Kind::Void(0),
             // As their Arrow type alone: only constants of these types are ever collected, no table stores them.
             SqlType::Catalog(_) => return ColumnBuilder::new(&SqlType::from_arrow(&ty.arrow_type()), rows),
@@ -326,7 +326,7 @@ impl ColumnBuilder {
                 for element in elements {
                     list.elements.append_value(element)?;
                 }
-                list.end_row(true);
+                list.arrays.end_row(elements.len(), elements.shape());
             }
             (Kind::Void(rows), _) => *rows += 1,
             _ => return Err(unfit()),
@@ -352,7 +352,7 @@ impl ColumnBuilder {
             Kind::Interval(builder) => builder.append_null(),
             Kind::Uuid(builder) => builder.append_null(),
             Kind::Record(record) => record.append_null(),
-            Kind::List(list) => list.end_row(false),
+            Kind::List(list) => list.arrays.append_null(),
             Kind::Void(rows) => *rows += 1,
         }
     }
@@ -376,7 +376,7 @@ impl ColumnBuilder {
             Kind::Interval(builder) => builder.len(),
             Kind::Uuid(builder) => builder.len(),
             Kind::Record(record) => record.nulls.len(),
-            Kind::List(list) => list.ends.len() - 1,
+            Kind::List(list) => list.arrays.len(),
             Kind::Void(rows) => *rows,
         }
     }
@@ -474,52 +474,20 @@ impl RecordBuilder {
 
 impl ListBuilder {
     fn new(ty: &SqlType, element: &SqlType, rows: usize) -> ListBuilder {
-        let field = match ty.arrow_type() {
-            DataType::List(field) => field,
-            other => Arc::new(Field::new_list_field(other, true)),
-        };
-        let mut ends = Vec::with_capacity(rows + 1);
-        ends.push(0);
         ListBuilder {
-            field,
             elements: ColumnBuilder::new(element, rows),
-            ends,
-            nulls: NullBufferBuilder::new(rows),
+            arrays: StoredArrays::new(ty, element, rows),
         }
     }
 
-    /// Appends a count and then, for each element, its length and bytes.
     fn append_stored(&mut self, bytes: &[u8]) -> Result<()> {
-        let short = || damaged("an array that ends within an element");
-        let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
-        for _ in 0..u32::from_le_bytes(*count) {
-            let (length, after) = rest.split_first_chunk::<4>().ok_or_else(short)?;
-            let length = u32::from_le_bytes(*length);
-            if length == NULL_ELEMENT {
-                self.elements.append_null();
-                rest = after;
-                continue;
-            }
-            let (element, after) = after.split_at_checked(length as usize).ok_or_else(short)?;
-            self.elements.append_stored(Stored::Bytes(element))?;
-            rest = after;
-        }
-        if !rest.is_empty() {
-            return Err(damaged("an array with bytes behind its last element"));
-        }
-        self.end_row(true);
-        Ok(())
+        let elements = &mut self.elements;
+        self.arrays
+            .append(bytes, &mut |element| elements.append_stored(element))
     }
 
-    fn end_row(&mut self, valid: bool) {
-        self.ends.push(self.elements.len() as i32); // a batch holds far fewer elements
-        self.nulls.append(valid);
-    }
-
-    fn finish(mut self) -> ArrayRef {
-        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.ends));
-        let (elements, nulls) = (self.elements.finish(), self.nulls.finish());
-        Arc::new(ListArray::new(self.field, offsets, elements, nulls))
+    fn finish(self) -> ArrayRef {
+        self.arrays.finish(self.elements.finish())
     }
 }
 

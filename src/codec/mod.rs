@@ -142,6 +142,7 @@ pub mod keyspace;
 pub mod large_object;
 pub mod postgresql_hash;
 pub mod row;
+mod stored_array;
 mod stored_scalar;
 mod stored_value;
 pub mod terms;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::codec::arbitrary::{column_types, values_or_null};
-use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat};
+use crate::types::{ColumnEncoder, FormatSettings, Value, WireFormat, value_at};
 
 fn array_of(ty: &SqlType, values: &[Value]) -> ArrayRef {
     let mut builder = ColumnBuilder::new(ty, values.len());
@@ -169,6 +169,40 @@ fn numerics_of_earlier_releases_are_read() {
 }
 
 /// Numerics of variable length are stored in few bytes.
+/// Of a column that was declared with two dimensions earlier releases wrote arrays of arrays; other arrays bring their shape.
+#[test]
+fn arrays_of_the_declared_dimensions_are_stored_as_ever() {
+    let ty = SqlType::array(SqlType::array(SqlType::Int2));
+    let read = |text: &str| Value::parse(text, &ty, &FormatSettings::default()).unwrap();
+    let inner = |items: [u8; 2]| [2, 0, 0, 0, 2, 0, 0, 0, items[0], 0, 2, 0, 0, 0, items[1], 0];
+    let mut former = vec![2, 0, 0, 0];
+    for items in [[1, 2], [3, 4]] {
+        former.extend_from_slice(&[16, 0, 0, 0]);
+        former.extend_from_slice(&inner(items));
+    }
+    let shaped = |text: &str| {
+        let mut bytes = Vec::new();
+        stored_value::put(&mut bytes, &ty, &array_of(&ty, &[read(text)]), 0);
+        bytes
+    };
+    assert_eq!(shaped("{{1,2},{3,4}}"), former);
+    assert_eq!(shaped("{}"), [0; 4]);
+    let other = shaped("[0:0]={5}");
+    assert_eq!(
+        other,
+        [255, 255, 255, 255, 1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 5, 0]
+    );
+    for (bytes, text) in [
+        (former, "{{1,2},{3,4}}"),
+        (vec![0; 4], "{}"),
+        (other, "[0:0]={5}"),
+    ] {
+        let mut builder = ColumnBuilder::new(&ty, 1);
+        builder.append_stored(Stored::Bytes(&bytes)).unwrap();
+        assert_eq!(value_at(&builder.finish(), 0, &ty).unwrap(), read(text));
+    }
+}
+
 #[test]
 fn bare_numerics_are_compact() {
     for (text, bytes) in [

@@ -8,11 +8,15 @@ use arrow::datatypes::{
 };
 
 use super::key::is_decimal_8;
-use crate::types::{Interval, Numeric, RecordType, SqlType};
+use crate::types::{
+    Dimension, Interval, Numeric, RecordType, SqlType, dimensions_at, element_type, items_of, put_shape,
+};
 use crate::{Error, Result};
 
 /// The length that stands for a NULL element of an array.
 pub(super) const NULL_ELEMENT: u32 = u32::MAX;
+/// The count that stands for the shape of an array, which follows: the number of dimensions, and those.
+pub(super) const SHAPED: u32 = u32::MAX;
 
 /// What a row holds of a column, between the reader of rows and whoever decodes or copies a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,26 +110,76 @@ pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         }
         SqlType::Uuid => out.extend_from_slice(array.as_fixed_size_binary().value(row)),
         SqlType::Record(ty) => put_record(out, ty, array, row),
-        SqlType::Array(element) => put_elements(out, element, array, row),
-        SqlType::Int2Vector => put_elements(out, &SqlType::Int2, array, row),
+        SqlType::Array(_) | SqlType::Int2Vector => put_array(out, ty, array, row),
         SqlType::Void => {}
     }
 }
 
-fn put_elements(out: &mut Vec<u8>, element: &SqlType, array: &ArrayRef, row: usize) {
-    let list = array.as_list::<i32>();
-    let offsets = list.value_offsets();
-    let rows = offsets[row] as usize..offsets[row + 1] as usize;
-    out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
-    for row in rows {
-        let start = out.len();
-        out.extend_from_slice(&NULL_ELEMENT.to_le_bytes());
-        if !is_null(list.values(), row) {
-            put(out, element, list.values(), row);
-            let length = (out.len() - start - 4) as u32;
-            out[start..start + 4].copy_from_slice(&length.to_le_bytes());
-        }
+/// An array: where it counts from 1 in the dimensions that its column was declared with, arrays of so many within one another; any other
+/// with its shape before its elements.
+fn put_array(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
+    let (Some(items), Some(dimensions)) = (items_of(array), dimensions_at(array, row)) else {
+        return put_count(out, 0);
+    };
+    let offsets = items.value_offsets();
+    let mut rows = offsets[row] as usize..offsets[row + 1] as usize;
+    let (element, elements) = (element_type(ty), items.values());
+    let counts_from_one = dimensions.iter().all(|dimension| dimension.lower == 1);
+    if rows.is_empty() {
+        return put_count(out, 0);
     }
+    if counts_from_one && dimensions.len() == ty.declared_dimensions().max(1) {
+        return put_within(out, &dimensions, (element, elements), &mut rows);
+    }
+    put_count(out, SHAPED);
+    out.push(dimensions.len() as u8); // six at most
+    put_shape(out, &dimensions);
+    rows.for_each(|row| put_element(out, element, elements, row));
+}
+
+fn put_count(out: &mut Vec<u8>, count: u32) {
+    out.extend_from_slice(&count.to_le_bytes());
+}
+
+/// The next elements in dimensions that count from 1: a count, then each element, or each array of those inside, behind its length.
+fn put_within(
+    out: &mut Vec<u8>,
+    dimensions: &[Dimension],
+    (element, elements): (&SqlType, &ArrayRef),
+    rows: &mut std::ops::Range<usize>,
+) {
+    let Some((dimension, inner)) = dimensions.split_first() else {
+        return;
+    };
+    put_count(out, dimension.length.cast_unsigned());
+    for _ in 0..dimension.length {
+        if inner.is_empty() {
+            rows.by_ref()
+                .take(1)
+                .for_each(|row| put_element(out, element, elements, row));
+            continue;
+        }
+        let start = out.len();
+        put_count(out, 0);
+        put_within(out, inner, (element, elements), rows);
+        set_length(out, start);
+    }
+}
+
+/// An element behind its length.
+fn put_element(out: &mut Vec<u8>, element: &SqlType, elements: &ArrayRef, row: usize) {
+    let start = out.len();
+    put_count(out, NULL_ELEMENT);
+    if !is_null(elements, row) {
+        put(out, element, elements, row);
+        set_length(out, start);
+    }
+}
+
+/// Writes the length of what stands behind the four bytes at a place.
+fn set_length(out: &mut [u8], start: usize) {
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
 /// The columns of a row that are not NULL: the number of each, its length and its bytes.
@@ -138,8 +192,7 @@ fn put_record(out: &mut Vec<u8>, ty: &RecordType, array: &ArrayRef, row: usize) 
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         put(out, &field.ty, column, row);
-        let length = (out.len() - start - 4) as u32;
-        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+        set_length(out, start);
     }
 }
 

@@ -2,16 +2,18 @@
 //! what they are for.
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray,
     Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
     StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::datatypes::DataType;
 
+use super::array_shape::subscript_error;
 use super::mismatched_types;
 use crate::Result;
 use crate::types::{
-    Interval, Numeric, PackedKind, PackedValue, SqlType, TimeTz, Value, element_type, value_at,
+    ArrayValue, Dimension, Interval, Numeric, PackedKind, PackedValue, SqlType, TimeTz, Value, dimensions_at,
+    element_type, items_of, value_at,
 };
 
 /// A type that arguments come as.
@@ -169,7 +171,7 @@ impl<'a> Argument<'a> for Value {
 impl<'a, A: Argument<'a>> Argument<'a> for Vec<A> {
     type Column = (&'a ListArray, A::Column);
     fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
-        let lists: &ListArray = downcast(array)?;
+        let lists = items_of(array).ok_or_else(mismatched_types)?;
         Ok((lists, A::column(lists.values(), element_type(ty))?))
     }
     fn cell((lists, items): &Self::Column, row: usize) -> Result<Vec<A>> {
@@ -187,37 +189,59 @@ pub(super) struct Length(pub i32);
 impl<'a> Argument<'a> for Length {
     type Column = &'a ListArray;
     fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<&'a ListArray> {
-        downcast(array)
+        items_of(array).ok_or_else(mismatched_types)
     }
     fn cell(lists: &&'a ListArray, row: usize) -> Result<Length> {
         Ok(Length(lists.value_length(row)))
     }
 }
 
-/// How long an array is in each of its dimensions; one without items has none.
+/// The dimensions of an array; one without items has none. Those of vectors count from 0.
 #[derive(Debug, Clone)]
-pub(super) struct Extents(pub Vec<i32>);
+pub(super) struct Dimensions(pub Vec<Dimension>);
 
-impl<'a> Argument<'a> for Extents {
-    type Column = &'a ListArray;
-    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<&'a ListArray> {
-        downcast(array)
+impl<'a> Argument<'a> for Dimensions {
+    type Column = (&'a ArrayRef, bool);
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((array, ty.is_vector()))
     }
-    fn cell(lists: &&'a ListArray, row: usize) -> Result<Extents> {
-        let (mut lists, mut row) = (*lists, row);
-        let mut lengths = Vec::new();
-        loop {
-            let length = lists.value_length(row);
-            if length == 0 {
-                return Ok(Extents(lengths));
-            }
-            lengths.push(length);
-            // Every item is as long as the first.
-            row = usize::try_from(lists.value_offsets()[row]).map_err(|_| mismatched_types())?;
-            match lists.values().as_list_opt::<i32>() {
-                Some(items) => lists = items,
-                None => return Ok(Extents(lengths)),
-            }
+    fn cell((array, is_vector): &Self::Column, row: usize) -> Result<Dimensions> {
+        let mut dimensions = dimensions_at(array, row).ok_or_else(mismatched_types)?;
+        if *is_vector {
+            dimensions.iter_mut().for_each(|dimension| dimension.lower = 0);
+        }
+        Ok(Dimensions(dimensions))
+    }
+}
+
+/// The texts of an array of one dimension at most.
+#[derive(Debug)]
+pub(super) struct Texts<'a>(pub Vec<Option<&'a str>>);
+
+impl<'a> Argument<'a> for Texts<'a> {
+    type Column = (&'a ArrayRef, <Vec<Option<&'a str>> as Argument<'a>>::Column);
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((array, <Vec<Option<&str>> as Argument>::column(array, ty)?))
+    }
+    fn cell((array, texts): &Self::Column, row: usize) -> Result<Texts<'a>> {
+        let dimensions = dimensions_at(array, row).ok_or_else(mismatched_types)?;
+        match dimensions.len() {
+            0 | 1 => <Vec<Option<&str>> as Argument>::cell(texts, row).map(Texts),
+            _ => Err(subscript_error("wrong number of array subscripts")),
+        }
+    }
+}
+
+/// The array itself.
+impl<'a> Argument<'a> for ArrayValue {
+    type Column = (&'a ArrayRef, &'a SqlType);
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((array, ty))
+    }
+    fn cell((array, ty): &Self::Column, row: usize) -> Result<ArrayValue> {
+        match value_at(array, row, ty)? {
+            Value::Array(array) => Ok(array),
+            _ => Err(mismatched_types()),
         }
     }
 }

@@ -7,33 +7,46 @@ use arrow::array::{Array, ArrayRef, AsArray, Int32Array};
 use arrow::compute::take;
 use arrow::datatypes::Int32Type;
 
-use super::argument::{Extents, Length};
+use super::argument::{Dimensions, Length};
 use super::array_shape::{
-    NOT_JOINABLE, array_items, check_rectangular, flat, is_without_items, length, nested, slice,
+    appended, array_items, concatenated, dimension_of, filled, gathered, place_of, prepended, sliced,
+    subscript_error, trimmed,
 };
 use super::cast::output_text;
 use super::size::LimitedText;
-use super::{Batch, Body, FunctionDef, T};
+use super::{Batch, Body, FunctionDef, T, mismatched_types};
 use crate::system::datafusion_error::from_arrow;
-use crate::types::{CatalogType, SqlType, Value, comparable_text, element_type};
+use crate::types::{
+    ArrayValue, Dimension, SqlType, Value, array_column, comparable_text, dimensions_at, element_type,
+    items_of, lists_of, shapes_of,
+};
 use crate::{Error, Result};
 
 /// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
 pub const ANY_EQUAL_NAME: &str = "any_equal";
 
-/// `ARRAY[…]`.
+/// `ARRAY[…]`, or a list of what a call gives.
 pub const MAKE_ARRAY: Body = Body::Batch(|b| {
     let holds_arrays = matches!(b.arguments.first(), Some(SqlType::Array(_)));
-    b.map_values(|items| array_items(items, holds_arrays))
+    match b.returns.is_list() {
+        true => b.map_values(<[Value]>::to_vec),
+        false => b.map_values(|items| array_items(items, holds_arrays)),
+    }
 });
-/// The items of an array of arrays, one behind the other.
-pub const FLAT: Body = Body::Batch(|b| b.map1(flat));
-/// The arrays that array_agg gathered, which make one array when they are alike.
-pub const NESTED: Body = Body::Batch(|b| b.map1(nested));
-/// `a[i]`.
+/// The items of an array as a list.
+pub const ITEMS: Body = Body::Batch(items);
+/// The list that array_agg gathered as an array. Arrays make one when they are alike.
+pub const GATHERED: Body = Body::Batch(|b| match element_type(&b.arguments[0]) {
+    SqlType::Array(_) => b.map1(gathered),
+    _ => {
+        let lists = lists_of(&b.arrays[0]).ok_or_else(mismatched_types)?;
+        Ok(array_column(lists, None))
+    }
+});
+/// `a[i]`, with as many subscripts as are written.
 pub const SUBSCRIPT: Body = Body::Batch(subscript);
-/// `a[i:j]`, in a dimension, counted from 0.
-pub const SLICE: Body = Body::Batch(|b| b.map4(slice));
+/// `a[i:j]`: the array, then two limits a dimension.
+pub const SLICE: Body = Body::Batch(|b| b.map_rest(slice));
 /// The numbers 1 … of the items of the longest of some arrays, for WITH ORDINALITY.
 pub const ORDINALITY: Body = Body::Batch(|b| {
     b.map_rest(|first: Option<Length>, rest: Vec<Option<Length>>| {
@@ -71,9 +84,7 @@ pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |b| {
-        Ok(Arc::clone(&b.arrays[0]))
-    }),
+    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |b| items(b)),
     FunctionDef::rows("generate_series", &[T::Int4, T::Int4], T::Int4, |b| {
         b.map2(|start, end| narrow_series(start, end, 1))
     }),
@@ -95,77 +106,60 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .on_null(),
     FunctionDef::new("array_fill", &[T::AnyElement, T::IntArray], T::AnyArray, |b| {
-        b.map2(filled)
+        b.map2(|value: Value, lengths| filled(&value, lengths, None))
     })
     .on_null(),
+    FunctionDef::new(
+        "array_fill",
+        &[T::AnyElement, T::IntArray, T::IntArray],
+        T::AnyArray,
+        |b| b.map3(|value: Value, lengths, lowers| filled(&value, lengths, Some(lowers))),
+    )
+    .on_null(),
     FunctionDef::new("width_bucket", &[T::AnyElement, T::AnyArray], T::Int4, |b| {
-        b.map2(|operand: Value, bounds: Vec<Value>| bucket(&operand, &bounds, &b.arguments[0]))
+        b.map2(|operand: Value, bounds: ArrayValue| bucket(&operand, &bounds, &b.arguments[0]))
     }),
     FunctionDef::rows("generate_subscripts", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        let first = first_subscript(&b.arguments[0]);
-        b.map2(move |Extents(lengths), dimension| {
-            let length = length(&lengths, dimension).unwrap_or(0);
-            (first..first + length).collect::<Vec<i32>>()
-        })
+        b.map2(|Dimensions(dimensions), number| subscripts(&dimensions, number, false))
     }),
     FunctionDef::rows(
         "generate_subscripts",
         &[T::AnyArray, T::Int4, T::Bool],
         T::Int4,
-        |b| {
-            let first = first_subscript(&b.arguments[0]);
-            b.map3(move |Extents(lengths), dimension, reverse: bool| {
-                let length = length(&lengths, dimension).unwrap_or(0);
-                let mut subscripts: Vec<i32> = (first..first + length).collect();
-                if reverse {
-                    subscripts.reverse();
-                }
-                subscripts
-            })
-        },
+        |b| b.map3(|Dimensions(dimensions), number, reverse| subscripts(&dimensions, number, reverse)),
     ),
     FunctionDef::new("array_length", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        b.map2(|Extents(lengths), dimension| length(&lengths, dimension))
+        b.map2(|Dimensions(all), number| dimension_of(&all, number).map(|dimension| dimension.length))
     })
     .bounded(),
     FunctionDef::new("array_upper", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        let first = first_subscript(&b.arguments[0]);
-        b.map2(move |Extents(lengths), dimension| {
-            length(&lengths, dimension).map(|length| first + length - 1)
-        })
+        b.map2(|Dimensions(all), number| dimension_of(&all, number).map(|dimension| dimension.upper()))
     }),
     FunctionDef::new("array_lower", &[T::AnyArray, T::Int4], T::Int4, |b| {
-        let first = first_subscript(&b.arguments[0]);
-        b.map2(move |Extents(lengths), dimension| length(&lengths, dimension).map(|_| first))
+        b.map2(|Dimensions(all), number| dimension_of(&all, number).map(|dimension| dimension.lower))
     }),
     FunctionDef::new("array_dims", &[T::AnyArray], T::Text, |b| {
-        let first = first_subscript(&b.arguments[0]);
-        b.map1(move |Extents(lengths)| {
-            let bounds = lengths
-                .iter()
-                .map(|length| format!("[{first}:{}]", first + length - 1));
-            (!lengths.is_empty()).then(|| bounds.collect::<String>())
+        b.map1(|Dimensions(all)| {
+            let bounds = all.iter().map(|one| format!("[{}:{}]", one.lower, one.upper()));
+            (!all.is_empty()).then(|| bounds.collect::<String>())
         })
     }),
     FunctionDef::new("array_ndims", &[T::AnyArray], T::Int4, |b| {
-        b.map1(|Extents(lengths)| i32::try_from(lengths.len()).ok().filter(|count| *count > 0))
+        b.map1(|Dimensions(all)| i32::try_from(all.len()).ok().filter(|count| *count > 0))
     }),
     FunctionDef::new("cardinality", &[T::AnyArray], T::Int4, |b| {
-        b.map1(|Extents(lengths)| match lengths.as_slice() {
-            [] => 0,
-            lengths => lengths.iter().product::<i32>(),
-        })
+        b.map1(|Length(count)| count)
     })
     .bounded(),
     FunctionDef::new("trim_array", &[T::AnyArray, T::Int4], T::AnyArray, |b| {
-        b.map2(trimmed)
+        b.map2(|array: ArrayValue, dropped| trimmed(&array, dropped))
     }),
     FunctionDef::new("array_append", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
-        b.map2(|items, item| appended(items, item, &b.arguments[1]))
+        b.map2(appended)
     })
     .on_null(),
     FunctionDef::new("array_prepend", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
-        b.map2(|item, items| prepended(item, items, &b.arguments[0]))
+        b.map2(prepended)
     })
     .on_null(),
     FunctionDef::new("array_cat", &[T::AnyArray, T::AnyArray], T::AnyArray, |b| {
@@ -177,39 +171,38 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .on_null(),
     FunctionDef::new("||", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
-        b.map2(|items, item| appended(items, item, &b.arguments[1]))
+        b.map2(appended)
     })
     .on_null(),
     FunctionDef::new("||", &[T::AnyElement, T::AnyArray], T::AnyArray, |b| {
-        b.map2(|item, items| prepended(item, items, &b.arguments[0]))
+        b.map2(prepended)
     })
     .on_null(),
     FunctionDef::new("array_position", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
-        let first = first_subscript(&b.arguments[0]);
-        b.map2(move |items: Vec<Value>, wanted: Value| position(&items, &wanted, Some(first), b))
+        b.map2(|array, wanted: Value| position(array, &wanted, Some(i32::MIN), b))
     })
     .on_null(),
     FunctionDef::new(
         "array_position",
         &[T::AnyArray, T::AnyElement, T::Int4],
         T::Int4,
-        |b| b.map3(|items: Vec<Value>, wanted: Value, from| position(&items, &wanted, from, b)),
+        |b| b.map3(|array, wanted: Value, from| position(array, &wanted, from, b)),
     )
     .on_null(),
     FunctionDef::new("array_positions", &[T::AnyArray, T::AnyElement], T::Int4, |b| {
-        b.map2(|items: Vec<Value>, wanted: Value| positions(&items, &wanted, b))
+        b.map2(|array: ArrayValue, wanted: Value| positions(&array, &wanted, b))
     })
     .array(T::Int4)
     .on_null(),
     FunctionDef::new("array_remove", &[T::AnyArray, T::AnyElement], T::AnyArray, |b| {
-        b.map2(|items: Vec<Value>, unwanted: Value| without(items, &unwanted, b))
+        b.map2(|array: ArrayValue, unwanted: Value| without(array, &unwanted, b))
     })
     .on_null(),
     FunctionDef::new(
         "array_replace",
         &[T::AnyArray, T::AnyElement, T::AnyElement],
         T::AnyArray,
-        |b| b.map3(|items: Vec<Value>, old: Value, new: Value| replaced(items, &old, &new, b)),
+        |b| b.map3(|array: ArrayValue, old: Value, new: Value| replaced(array, &old, &new, b)),
     )
     .on_null(),
     FunctionDef::new("array_to_string", &[T::AnyArray, T::Text], T::Text, |b| {
@@ -243,37 +236,68 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
 ];
 
-/// The item that each row's subscript leads to; those of vectors count from 0.
+/// The items of each array as a list.
+fn items(batch: &Batch) -> Result<ArrayRef> {
+    match lists_of(&batch.arrays[0]) {
+        Some(lists) => Ok(Arc::new(lists)),
+        None => Err(mismatched_types()),
+    }
+}
+
+/// The item that each row's subscripts lead to; those of vectors count from 0.
 pub(super) fn subscript(batch: &Batch) -> Result<ArrayRef> {
-    let Some(lists) = batch.arrays[0].as_list_opt::<i32>() else {
+    let (array, ty) = (&batch.arrays[0], &batch.arguments[0]);
+    let Some(lists) = items_of(array) else {
         return Err(Error::DatatypeMismatch {
             message: format!(
                 "cannot subscript type {} because it does not support subscripting",
-                batch.arguments[0].full_base_name()
+                ty.full_base_name()
             ),
             hint: None,
         });
     };
-    let first = first_subscript(&batch.arguments[0]);
-    let subscripts = batch.arrays[1].as_primitive::<Int32Type>();
-    let bounds = lists.offsets().windows(2);
-    let places = bounds.enumerate().map(|(row, bounds)| {
-        let is_known = lists.is_valid(row) && subscripts.is_valid(row);
-        let place = is_known
-            .then(|| subscripts.value(row).checked_sub(first))
-            .flatten()?;
-        let place = (place >= 0).then(|| bounds[0].checked_add(place)).flatten()?;
+    let (first, shapes) = (i32::from(!ty.is_vector()), shapes_of(array));
+    let given: Vec<&Int32Array> = batch.arrays[1..]
+        .iter()
+        .map(|subscripts| subscripts.as_primitive::<Int32Type>())
+        .collect();
+    let places = lists.offsets().windows(2).enumerate().map(|(row, bounds)| {
+        let is_known = array.is_valid(row) && given.iter().all(|given| given.is_valid(row));
+        let subscripts = given.iter().filter(|_| is_known).map(|given| given.value(row));
+        let step = match (shapes.filter(|shapes| shapes.is_valid(row)), given.as_slice()) {
+            (None, [only]) if is_known => only.value(row).checked_sub(first)?,
+            (None, _) => return None,
+            (Some(_), _) => {
+                let dimensions = dimensions_at(array, row)?;
+                let place = place_of(&dimensions, &subscripts.collect::<Vec<i32>>())?;
+                i32::try_from(place).ok()?
+            }
+        };
+        let place = (step >= 0).then(|| bounds[0].checked_add(step)).flatten()?;
         (place < bounds[1]).then_some(place)
     });
     let places: Int32Array = places.collect();
     take(lists.values(), &places, None).map_err(|error| from_arrow(&error))
 }
 
-/// What the first item's subscript is: those of the catalogs' vectors count from 0.
-fn first_subscript(ty: &SqlType) -> i32 {
-    match ty {
-        SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => 0,
-        _ => 1,
+/// The part of an array between pairs of limits. A limit that is not written is beyond what an array can have; one that is NULL makes NULL
+/// of the slice.
+fn slice(array: ArrayValue, limits: Vec<Option<i32>>) -> Option<ArrayValue> {
+    let limits: Vec<i32> = limits.into_iter().collect::<Option<_>>()?;
+    let (pairs, _) = limits.as_chunks::<2>();
+    let pairs = pairs.iter().map(|[lower, upper]| (Some(*lower), Some(*upper)));
+    Some(sliced(&array, &pairs.collect::<Vec<_>>()))
+}
+
+/// The subscripts of a dimension.
+fn subscripts(dimensions: &[Dimension], number: i32, reverse: bool) -> Vec<i32> {
+    let Some(dimension) = dimension_of(dimensions, number) else {
+        return Vec::new();
+    };
+    let subscripts = dimension.lower..=dimension.upper();
+    match reverse {
+        true => subscripts.rev().collect(),
+        false => subscripts.collect(),
     }
 }
 
@@ -295,35 +319,13 @@ fn series(start: i64, end: i64, step: i64) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// An array of one value, as long as the only dimension says.
-fn filled(value: Value, dimensions: Option<Vec<Option<i32>>>) -> Result<Vec<Value>> {
-    let refuse = |message: &str| {
-        Err(Error::DataException {
-            state: "22004",
-            message: message.to_string(),
-        })
-    };
-    let length = match dimensions.as_deref() {
-        None => return refuse("dimension array or low bound array cannot be null"),
-        Some([]) => 0,
-        Some([Some(length)]) => *length,
-        Some([None]) => return refuse("dimension values cannot be null"),
-        Some(_) => return Err(Error::unsupported("array_fill of more than one dimension", None)),
-    };
-    match usize::try_from(length) {
-        Ok(length) if length <= super::SET_ROWS_MAX => Ok(vec![value; length]),
-        _ => Err(Error::LimitExceeded {
-            state: crate::error::Limit::Program,
-            message: format!("array size exceeds the maximum allowed ({})", super::SET_ROWS_MAX),
-            hint: "Ask for a shorter array.".to_string(),
-        }),
-    }
-}
-
 /// How many of the sorted bounds are not above the operand.
-fn bucket(operand: &Value, bounds: &[Value], ty: &SqlType) -> Result<Option<i32>> {
+fn bucket(operand: &Value, bounds: &ArrayValue, ty: &SqlType) -> Result<Option<i32>> {
     if *operand == Value::Null {
         return Ok(None);
+    }
+    if bounds.dimensions().len() > 1 {
+        return Err(subscript_error("thresholds must be one-dimensional array"));
     }
     let mut count = 0;
     for bound in bounds {
@@ -347,49 +349,6 @@ fn narrow_series(start: i32, end: i32, step: i32) -> Result<Vec<i32>> {
     Ok(numbers.into_iter().map(|number| number as i32).collect())
 }
 
-/// The array without so many of its last items.
-fn trimmed(mut items: Vec<Value>, dropped: i32) -> Result<Vec<Value>> {
-    let dropped = usize::try_from(dropped).ok();
-    let kept = dropped.and_then(|dropped| items.len().checked_sub(dropped));
-    items.truncate(kept.ok_or_else(|| Error::DataException {
-        state: "2202E",
-        message: format!("number of elements to trim must be between 0 and {}", items.len()),
-    })?);
-    Ok(items)
-}
-
-/// Behind the items. An array in place of an item is put there as one more of them; without items it changes nothing.
-fn appended(items: Option<Vec<Value>>, item: Value, item_type: &SqlType) -> Result<Vec<Value>> {
-    let mut items = items.unwrap_or_default();
-    if !(matches!(item_type, SqlType::Array(_)) && is_without_items(&item)) {
-        items.push(item);
-    }
-    check_rectangular(&items, NOT_JOINABLE)?;
-    Ok(items)
-}
-
-/// Likewise before them.
-fn prepended(item: Value, items: Option<Vec<Value>>, item_type: &SqlType) -> Result<Vec<Value>> {
-    let mut items = items.unwrap_or_default();
-    if !(matches!(item_type, SqlType::Array(_)) && is_without_items(&item)) {
-        items.insert(0, item);
-    }
-    check_rectangular(&items, NOT_JOINABLE)?;
-    Ok(items)
-}
-
-/// NULL is no array, not an empty one.
-fn concatenated(left: Option<Vec<Value>>, right: Option<Vec<Value>>) -> Result<Option<Vec<Value>>> {
-    Ok(match (left, right) {
-        (Some(mut items), Some(more)) => {
-            items.extend(more);
-            check_rectangular(&items, NOT_JOINABLE)?;
-            Some(items)
-        }
-        (left, right) => left.or(right),
-    })
-}
-
 /// Whether an item is the one looked for: NULL is one too here.
 pub(super) fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool> {
     Ok(match order(item, wanted, ty)? {
@@ -398,10 +357,24 @@ pub(super) fn is_same(item: &Value, wanted: &Value, ty: &SqlType) -> Result<bool
     })
 }
 
-/// The places of the items that are the one looked for.
-fn positions(items: &[Value], wanted: &Value, batch: &Batch) -> Result<Vec<i32>> {
+/// The subscript of an array's first item; 1 without one. Errors: 0A000 for several dimensions.
+fn only_lower(array: &ArrayValue, ty: &SqlType, what: &str) -> Result<i32> {
+    match array.dimensions().as_slice() {
+        _ if ty.is_vector() => Ok(0),
+        [] => Ok(1),
+        [only] => Ok(only.lower),
+        _ => Err(Error::unsupported(
+            format!("{what} multidimensional arrays"),
+            Some("Take them apart with unnest."),
+        )),
+    }
+}
+
+/// The subscripts of the items that are the one looked for.
+fn positions(array: &ArrayValue, wanted: &Value, batch: &Batch) -> Result<Vec<i32>> {
+    let lower = only_lower(array, &batch.arguments[0], "searching for elements in")?;
     let mut places = Vec::new();
-    for (place, item) in (first_subscript(&batch.arguments[0])..).zip(items) {
+    for (place, item) in (lower..).zip(array) {
         if is_same(item, wanted, &batch.arguments[1])? {
             places.push(place);
         }
@@ -411,35 +384,49 @@ fn positions(items: &[Value], wanted: &Value, batch: &Batch) -> Result<Vec<i32>>
 
 /// The first of them whose subscript is `from` or greater. Where nothing can be found (there are no items, or no NULL among
 /// them and that is wanted), nobody asks whether `from` is NULL.
-fn position(items: &[Value], wanted: &Value, from: Option<i32>, batch: &Batch) -> Result<Option<i32>> {
-    if items.is_empty() || *wanted == Value::Null && !items.contains(&Value::Null) {
+fn position(
+    array: Option<ArrayValue>,
+    wanted: &Value,
+    from: Option<i32>,
+    batch: &Batch,
+) -> Result<Option<i32>> {
+    let Some(array) = array else {
+        return Ok(None);
+    };
+    only_lower(&array, &batch.arguments[0], "searching for elements in")?;
+    if array.is_empty() || *wanted == Value::Null && !array.contains(&Value::Null) {
         return Ok(None);
     }
     let from = from.ok_or_else(|| Error::DataException {
         state: "22004",
         message: "initial position must not be null".to_string(),
     })?;
-    let places = positions(items, wanted, batch)?;
+    let places = positions(&array, wanted, batch)?;
     Ok(places.into_iter().find(|place| *place >= from))
 }
 
-fn without(items: Vec<Value>, unwanted: &Value, batch: &Batch) -> Result<Vec<Value>> {
-    let mut kept = Vec::with_capacity(items.len());
-    for item in items {
+fn without(array: ArrayValue, unwanted: &Value, batch: &Batch) -> Result<ArrayValue> {
+    let lower = only_lower(&array, &batch.arguments[0], "removing elements from")?;
+    let mut kept = Vec::with_capacity(array.len());
+    for item in array {
         if !is_same(&item, unwanted, &batch.arguments[1])? {
             kept.push(item);
         }
     }
-    Ok(kept)
+    let dimension = Dimension {
+        lower,
+        ..Dimension::of(kept.len())
+    };
+    Ok(ArrayValue::shaped(kept, &[dimension]))
 }
 
-fn replaced(mut items: Vec<Value>, old: &Value, new: &Value, batch: &Batch) -> Result<Vec<Value>> {
-    for item in &mut items {
-        if is_same(item, old, &batch.arguments[1])? {
-            item.clone_from(new);
-        }
-    }
-    Ok(items)
+fn replaced(array: ArrayValue, old: &Value, new: &Value, batch: &Batch) -> Result<ArrayValue> {
+    array.try_map(|item| {
+        Ok(match is_same(&item, old, &batch.arguments[1])? {
+            true => new.clone(),
+            false => item,
+        })
+    })
 }
 
 /// A text cut at each separator, or into its characters when that is NULL; parts equal to the third argument are NULL.
@@ -567,7 +554,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
                     return Ok(Some(one));
                 }
             }
-            a.len().cmp(&b.len())
+            compare_shapes(a, b)
         }
         (Value::Range(a), Value::Range(b)) => a.compare(b),
         (Value::Multirange(a), Value::Multirange(b)) => a.compare(b),
@@ -583,6 +570,19 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         }
         (a, b) => return Err(Error::internal(format!("no order of {a:?} and {b:?}"))),
     }))
+}
+
+/// The order of two arrays whose elements are the same as far as both go: by their number, then by the dimensions, of which first the lengths
+/// count.
+fn compare_shapes(a: &ArrayValue, b: &ArrayValue) -> Ordering {
+    let (one, other) = (a.dimensions(), b.dimensions());
+    let lengths = |dimensions: &[Dimension]| dimensions.iter().map(|one| one.length).collect::<Vec<_>>();
+    let lowers = |dimensions: &[Dimension]| dimensions.iter().map(|one| one.lower).collect::<Vec<_>>();
+    a.len()
+        .cmp(&b.len())
+        .then(one.len().cmp(&other.len()))
+        .then_with(|| lengths(&one).cmp(&lengths(&other)))
+        .then_with(|| lowers(&one).cmp(&lowers(&other)))
 }
 
 /// The order of two values within an array or a row: NULL is equal to NULL, and behind all others.

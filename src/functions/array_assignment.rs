@@ -1,8 +1,8 @@
-//! An array with a part replaced: what `SET a[2] = x` and `SET a[1:2] = y` make of a column's value. Arrays count from 1 here,
-//! so that what would make one that does not is refused.
+//! An array with a part replaced: what `SET a[2] = x` and `SET a[1:2] = y` make of a column's value.
 
+use super::array_shape::{place_of, places_in, subscript_error, too_long};
 use super::{Body, SET_ROWS_MAX};
-use crate::types::Value;
+use crate::types::{ArrayValue, Dimension, Value, check_bounds, element_count};
 use crate::{Error, Result};
 
 /// The array, the value, and for each dimension how it is given (1: a slice, 2: without its lower, 4: without its upper limit),
@@ -12,32 +12,35 @@ pub const ASSIGN_PART: Body = Body::Batch(|b| b.map_values(assigned));
 const LOW_OPEN: i64 = 2;
 const HIGH_OPEN: i64 = 4;
 
-fn assigned(arguments: &[Value]) -> Result<Option<Vec<Value>>> {
+fn assigned(arguments: &[Value]) -> Result<ArrayValue> {
     let [array, value, parts @ ..] = arguments else {
         return Err(Error::internal("an assignment without a value"));
     };
-    let items = match array {
-        Value::Array(items) => items.clone(),
-        _ => Vec::new(),
+    // A NULL is assigned to as an array without items.
+    let array = match array {
+        Value::Array(array) => array.clone(),
+        _ => ArrayValue::default(),
     };
     let is_slice = parts
         .chunks(3)
         .any(|part| !matches!(part.first(), Some(Value::Int(0))));
-    if is_slice {
-        return match value {
-            // A NULL replaces nothing.
-            Value::Null => Ok(matches!(array, Value::Array(_)).then_some(items)),
-            value => with_slice(items, parts, value).map(Some),
-        };
+    if !is_slice {
+        let subscripts = parts.chunks(3).map(|part| subscript(part.get(2)));
+        let subscripts: Vec<i32> = subscripts.collect::<Result<_>>()?;
+        return with_item(array, &subscripts, value);
     }
-    let subscripts = parts.chunks(3).map(|part| subscript(part.get(2)));
-    let subscripts: Vec<i64> = subscripts.collect::<Result<_>>()?;
-    with_item(items, &subscripts, value).map(Some)
+    let limits = parts.chunks(3).map(limits_of);
+    let limits: Vec<Limits> = limits.collect::<Result<_>>()?;
+    match value {
+        Value::Array(source) => with_slice(array, &limits, source),
+        // A NULL replaces nothing.
+        _ => Ok(array),
+    }
 }
 
-fn subscript(value: Option<&Value>) -> Result<i64> {
+fn subscript(value: Option<&Value>) -> Result<i32> {
     match value {
-        Some(Value::Int(subscript)) => Ok(*subscript),
+        Some(Value::Int(subscript)) => i32::try_from(*subscript).map_err(|_| super::mismatched_types()),
         _ => Err(Error::DataException {
             state: "22004",
             message: "array subscript in assignment must not be null".to_string(),
@@ -45,103 +48,149 @@ fn subscript(value: Option<&Value>) -> Result<i64> {
     }
 }
 
-fn with_item(mut items: Vec<Value>, subscripts: &[i64], value: &Value) -> Result<Vec<Value>> {
-    let wrong = |message: &str| {
-        Err(Error::DataException {
-            state: "2202E",
-            message: message.to_string(),
-        })
-    };
-    let Some((subscript, inner)) = subscripts.split_first() else {
-        return wrong("wrong number of array subscripts");
-    };
-    let place = subscript - 1;
-    if items.is_empty() {
-        if place != 0 {
-            return Err(not_from_one(*subscript));
-        }
-        return Ok(vec![match inner {
-            [] => value.clone(),
-            inner => Value::Array(with_item(Vec::new(), inner, value)?),
-        }]);
-    }
-    let is_nested = matches!(items.first(), Some(Value::Array(_)));
-    if is_nested == inner.is_empty() {
-        return wrong("wrong number of array subscripts");
-    }
-    match usize::try_from(place) {
-        Err(_) if is_nested => return wrong("array subscript out of range"),
-        Err(_) => return Err(not_from_one(*subscript)),
-        Ok(place) if place >= items.len() && is_nested => return wrong("array subscript out of range"),
-        Ok(place) if place >= SET_ROWS_MAX => return Err(too_long()),
-        Ok(place) => {
-            if place >= items.len() {
-                items.resize(place + 1, Value::Null);
-            }
-            let old = std::mem::replace(&mut items[place], Value::Null);
-            items[place] = match old {
-                Value::Array(old) if is_nested => Value::Array(with_item(old, inner, value)?),
-                _ => value.clone(),
-            };
-        }
-    }
-    Ok(items)
-}
+/// The limits of a slice in a dimension; `None`: as far as the array goes.
+type Limits = (Option<i32>, Option<i32>);
 
-fn with_slice(mut items: Vec<Value>, parts: &[Value], value: &Value) -> Result<Vec<Value>> {
-    let wrong = |message: &str| {
-        Err(Error::DataException {
-            state: "2202E",
-            message: message.to_string(),
-        })
-    };
-    let (Value::Array(source), [Value::Int(form), low, high]) = (value, parts) else {
+/// How a dimension is given. A subscript beside slices stands for all items from 1 up to it.
+fn limits_of(part: &[Value]) -> Result<Limits> {
+    let [Value::Int(form), lower, upper] = part else {
         return Err(Error::internal("a slice that is none"));
     };
-    // A subscript beside slices stands for all items up to it.
-    let is_open = |limit: i64| form & limit != 0;
-    if items.is_empty() && (is_open(LOW_OPEN) || is_open(HIGH_OPEN)) {
-        return wrong("array slice subscript must provide both boundaries");
-    }
-    let low = match is_open(LOW_OPEN) {
-        true => 1,
-        false => subscript(Some(low))?,
+    let limit = |open: i64, value| match form & open {
+        0 => subscript(Some(value)).map(Some),
+        _ => Ok(None),
     };
-    let high = match is_open(HIGH_OPEN) {
-        true => items.len() as i64,
-        false => subscript(Some(high))?,
-    };
-    if low > high {
-        return wrong("upper bound cannot be less than lower bound");
+    match form {
+        0 => Ok((Some(1), limit(HIGH_OPEN, upper)?)),
+        _ => Ok((limit(LOW_OPEN, lower)?, limit(HIGH_OPEN, upper)?)),
     }
-    if low < 1 || items.is_empty() && low > 1 {
-        return Err(not_from_one(low));
-    }
-    let (first, count) = (low as usize - 1, (high - low + 1) as usize);
-    if first.saturating_add(count) > SET_ROWS_MAX {
-        return Err(too_long());
-    }
-    if source.len() < count {
-        return wrong("source array too small");
-    }
-    if items.len() < first + count {
-        items.resize(first + count, Value::Null);
-    }
-    items[first..first + count].clone_from_slice(&source[..count]);
-    Ok(items)
 }
 
-fn not_from_one(subscript: i64) -> Error {
-    Error::unsupported(
-        format!("an array whose first subscript is {subscript}"),
-        Some("Arrays count from 1 here: assign to subscript 1 first."),
-    )
+fn wrong_number() -> Error {
+    subscript_error("wrong number of array subscripts")
 }
 
-fn too_long() -> Error {
-    Error::LimitExceeded {
-        state: crate::error::Limit::Program,
-        message: format!("array size exceeds the maximum allowed ({SET_ROWS_MAX})"),
-        hint: "Assign to a lower subscript.".to_string(),
+fn with_item(array: ArrayValue, subscripts: &[i32], value: &Value) -> Result<ArrayValue> {
+    let dimensions = array.dimensions();
+    if dimensions.is_empty() {
+        let one = |lower: &i32| Dimension {
+            length: 1,
+            lower: *lower,
+        };
+        let made: Vec<Dimension> = subscripts.iter().map(one).collect();
+        check_bounds(&made)?;
+        return Ok(ArrayValue::shaped(vec![value.clone()], &made));
     }
+    if dimensions.len() != subscripts.len() {
+        return Err(wrong_number());
+    }
+    let (mut items, dimensions) = match (dimensions.as_slice(), subscripts) {
+        ([only], [subscript]) => reaching(array, *only, (*subscript, *subscript))?,
+        _ => (array.into_items(), dimensions),
+    };
+    let place = place_of(&dimensions, subscripts);
+    match place.and_then(|place| items.get_mut(place)) {
+        Some(item) => item.clone_from(value),
+        None => return Err(subscript_error("array subscript out of range")),
+    }
+    Ok(ArrayValue::shaped(items, &dimensions))
+}
+
+/// The items of an array of one dimension, with NULLs before or behind them so that it has these subscripts.
+fn reaching(
+    array: ArrayValue,
+    dimension: Dimension,
+    (first, last): (i32, i32),
+) -> Result<(Vec<Value>, Vec<Dimension>)> {
+    let lower = dimension.lower.min(first);
+    let upper = dimension.upper().max(last);
+    let length = i64::from(upper) - i64::from(lower) + 1;
+    let length = usize::try_from(length)
+        .ok()
+        .filter(|length| *length <= SET_ROWS_MAX);
+    let length = length.ok_or_else(too_long)?;
+    let made = [Dimension {
+        lower,
+        ..Dimension::of(length)
+    }];
+    check_bounds(&made)?;
+    let mut items = array.into_items();
+    let before = (i64::from(dimension.lower) - i64::from(lower)) as usize; // less than the length
+    items.splice(0..0, std::iter::repeat_n(Value::Null, before));
+    items.resize(length, Value::Null);
+    Ok((items, made.to_vec()))
+}
+
+fn with_slice(array: ArrayValue, limits: &[Limits], source: &ArrayValue) -> Result<ArrayValue> {
+    let dimensions = array.dimensions();
+    if dimensions.is_empty() {
+        return made_of_slice(limits, source);
+    }
+    if dimensions.len() < limits.len() {
+        return Err(wrong_number());
+    }
+    let own = |(at, dimension): (usize, &Dimension)| {
+        let (lower, upper) = limits.get(at).copied().unwrap_or_default();
+        (
+            lower.unwrap_or(dimension.lower),
+            upper.unwrap_or(dimension.upper()),
+        )
+    };
+    let limits: Vec<(i32, i32)> = dimensions.iter().enumerate().map(own).collect();
+    let (mut items, dimensions) = match (dimensions.as_slice(), limits.as_slice()) {
+        ([only], [(lower, upper)]) if lower <= upper => reaching(array, *only, (*lower, *upper))?,
+        _ => (array.into_items(), dimensions),
+    };
+    let within = |(dimension, (lower, upper)): (&Dimension, &(i32, i32))| {
+        if lower > upper {
+            return Err(subscript_error("upper bound cannot be less than lower bound"));
+        }
+        match *lower >= dimension.lower && *upper <= dimension.upper() {
+            true => Ok(lower - dimension.lower..upper - dimension.lower + 1),
+            false => Err(subscript_error("array subscript out of range")),
+        }
+    };
+    let ranges = dimensions.iter().zip(&limits).map(within);
+    let ranges = ranges.collect::<Result<Vec<_>>>()?;
+    let places = places_in(&dimensions, &ranges);
+    if places.len() > source.len() {
+        return Err(source_too_small());
+    }
+    for (place, value) in places.into_iter().zip(source) {
+        if let Some(item) = items.get_mut(place) {
+            item.clone_from(value);
+        }
+    }
+    Ok(ArrayValue::shaped(items, &dimensions))
+}
+
+/// The array that has the limits of a slice, of the first items of the source.
+fn made_of_slice(limits: &[Limits], source: &ArrayValue) -> Result<ArrayValue> {
+    let dimension = |(lower, upper): &Limits| {
+        let (Some(lower), Some(upper)) = (*lower, *upper) else {
+            return Err(Error::RefusedValue {
+                state: "2202E",
+                message: "array slice subscript must provide both boundaries".to_string(),
+                detail: Some(
+                    "When assigning to a slice of an empty array value, slice boundaries must be fully specified."
+                        .into(),
+                ),
+                hint: None,
+            });
+        };
+        let length = i64::from(upper) - i64::from(lower) + 1;
+        let length = i32::try_from(length).map_err(|_| too_long())?;
+        Ok(Dimension { length, lower })
+    };
+    let dimensions = limits.iter().map(dimension).collect::<Result<Vec<_>>>()?;
+    check_bounds(&dimensions)?;
+    let count = element_count(&dimensions).ok_or_else(too_long)?;
+    match source.get(..count) {
+        Some(items) => Ok(ArrayValue::shaped(items.to_vec(), &dimensions)),
+        None => Err(source_too_small()),
+    }
+}
+
+fn source_too_small() -> Error {
+    subscript_error("source array too small")
 }

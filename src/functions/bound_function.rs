@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, new_empty_array, new_null_array};
+use arrow::array::{Array, ArrayRef, new_empty_array, new_null_array};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef};
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ use super::value_array::{ScalarValue, array_of_scalar, scalar_at};
 use crate::system::datafusion_error::{from_arrow, to_datafusion};
 use crate::system::pg_catalog::{CatalogContext, installed};
 use crate::system::query_threads::check_left;
-use crate::types::{FormatSettings, SqlType, element_type};
+use crate::types::{FormatSettings, SqlType, element_type, lists_of};
 use crate::{Error, Result};
 
 /// A function whose argument and result types are fixed.
@@ -219,7 +219,7 @@ fn spread(batch: &Batch, body: fn(&Batch) -> Result<ArrayRef>) -> Result<ArrayRe
     else {
         return Err(mismatched_types());
     };
-    let lists = array.as_list_opt::<i32>().ok_or_else(mismatched_types)?;
+    let lists = lists_of(array).ok_or_else(mismatched_types)?;
     let mut results = Vec::with_capacity(batch.rows);
     for row in 0..batch.rows {
         check_left()?;
@@ -227,13 +227,7 @@ fn spread(batch: &Batch, body: fn(&Batch) -> Result<ArrayRef>) -> Result<ArrayRe
             results.push(new_null_array(&batch.returns.arrow_type(), 1));
             continue;
         }
-        // Of an array of arrays, the items of the innermost.
-        let (mut items, mut item_type) = (lists.value(row), element_type(ty));
-        while let Some(nested) = items.as_list_opt::<i32>() {
-            let (first, end) = (nested.value_offsets()[0], nested.value_offsets()[nested.len()]);
-            items = nested.values().slice(first as usize, (end - first) as usize);
-            item_type = element_type(item_type);
-        }
+        let (items, item_type) = (lists.value(row), element_type(ty));
         let mut arrays: Vec<ArrayRef> = before.iter().map(|array| array.slice(row, 1)).collect();
         arrays.extend((0..items.len()).map(|item| items.slice(item, 1)));
         let mut arguments = before_types.to_vec();

@@ -8,8 +8,8 @@ pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
 use crate::types::{
-    CatalogType, FormatSettings, Numeric, PackedKind, RecordType, SqlType, Value, bits, element_type,
-    keeps_all_times,
+    ArrayValue, CatalogType, Dimension, FormatSettings, Numeric, PackedKind, RecordType, SqlType, Value,
+    bits, element_type, keeps_all_times,
 };
 use crate::types::{internal_char, lsn, tid};
 use crate::{Error, Result};
@@ -182,9 +182,12 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         }
         (Value::Int(oid), S::Int4) if oid_like(from) => Ok(Value::Int(i64::from(integer_of_oid(oid)))),
         (Value::Array(items), S::Array(_) | S::Int2Vector) => {
-            let (from, to) = (element_type(from), element_type(to));
-            let items = items.into_iter().map(|item| cast_value(item, from, to, settings));
-            Ok(Value::Array(items.collect::<Result<_>>()?))
+            let (from_item, to_item) = (element_type(from), element_type(to));
+            let cast = items.try_map(|item| cast_value(item, from_item, to_item, settings))?;
+            Ok(Value::Array(match from.is_vector() && !to.is_vector() {
+                true => counted_from_zero(cast),
+                false => cast,
+            }))
         }
         (Value::Record(values), S::Record(to)) => {
             let from = from.record_type().map_or(&[][..], |from| &from.fields);
@@ -194,6 +197,15 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         }
         (value, to) => value.cast(to, settings),
     }
+}
+
+/// What a vector of the catalogs is as an array.
+fn counted_from_zero(vector: ArrayValue) -> ArrayValue {
+    let dimension = Dimension {
+        lower: 0,
+        ..Dimension::of(vector.len())
+    };
+    ArrayValue::shaped(vector.into_items(), &[dimension])
 }
 
 /// The bits of an integer type.
@@ -220,17 +232,12 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
         Value::Packed(address) => address.cast_text(),
-        Value::Array(items) if is_vector(from) => {
+        Value::Array(items) if from.is_vector() => {
             let texts = items.iter().map(|item| item.to_text(settings));
             texts.collect::<Vec<_>>().join(" ")
         }
         other => other.to_text(settings),
     }
-}
-
-/// Whether it is one of the vectors of the catalogs: arrays that print without braces.
-fn is_vector(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector))
 }
 
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {

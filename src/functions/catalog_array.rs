@@ -1,14 +1,12 @@
 //! Arrays as the catalogs use them: subscripts of vectors and names, and functions that return sets of composite values, a
 //! column at a time.
 
-use std::sync::Arc;
-
 use super::argument::Length;
 use super::array::subscript;
-use super::{FunctionDef, T};
+use super::{FunctionDef, T, mismatched_types};
 use crate::catalog::{TABLE_OPTIONS, TableOption, Verdict};
 use crate::system::catalog_version::cells::elements;
-use crate::types::{Value, element_type};
+use crate::types::{Value, array_column, element_type, lists_of};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     // `x[i]`, where vectors and names count from 0 and arrays from 1.
@@ -19,7 +17,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         .computed(|types, _| element_type(&types[0]).clone()),
     // information_schema._pg_expandarray(array): the columns of its rows.
     FunctionDef::new("expandarray_x", &[T::AnyArray], T::AnyArray, |b| {
-        Ok(Arc::clone(&b.arrays[0]))
+        let lists = lists_of(&b.arrays[0]).ok_or_else(mismatched_types)?;
+        Ok(array_column(lists, None))
     }),
     FunctionDef::new("expandarray_n", &[T::AnyArray], T::Int4, |b| {
         b.map1(|Length(count)| (1..=count).collect::<Vec<i32>>())

@@ -139,10 +139,10 @@ impl T {
             T::Jsonb => SqlType::Jsonb,
             T::Name => SqlType::Name,
             T::Oid => SqlType::Oid,
-            T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
-            T::IntArray => SqlType::Array(Box::new(SqlType::Int4)),
-            T::RealArray => SqlType::Array(Box::new(SqlType::Float4)),
-            T::CharArray => SqlType::Array(Box::new(SqlType::InternalChar)),
+            T::TextArray => SqlType::array(SqlType::Text),
+            T::IntArray => SqlType::array(SqlType::Int4),
+            T::RealArray => SqlType::array(SqlType::Float4),
+            T::CharArray => SqlType::array(SqlType::InternalChar),
             T::Char => SqlType::InternalChar,
             T::Regclass => SqlType::Regclass,
             T::Catalog(ty) => SqlType::Catalog(ty),
@@ -254,6 +254,10 @@ impl FunctionDef {
         body: fn(&Batch) -> Result<ArrayRef>,
     ) -> FunctionDef {
         Self::strict(name, arguments, Returns::ArrayOf(returns), Body::Rows(body))
+    }
+    /// Whether it gives a list a row, whose items become rows.
+    pub fn gives_rows(&self) -> bool {
+        matches!(self.body, Body::Rows(_) | Body::CatalogRows(_))
     }
     /// A strict function that gives a set of rows, and reads the statement's session.
     pub const fn catalog_rows(

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
+use super::argument::Texts;
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::types::Value;
 use crate::types::json_key::same;
@@ -110,7 +111,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|whole, key: &str| document(&without_keys(whole, &[Some(key)])?.to_string(), b))
     }),
     FunctionDef::new("-", &[T::Jsonb, T::TextArray], T::Jsonb, |b| {
-        b.map2(|whole, keys: Vec<Option<&str>>| document(&without_keys(whole, &keys)?.to_string(), b))
+        b.map2(|whole, Texts(keys)| document(&without_keys(whole, &keys)?.to_string(), b))
     }),
     FunctionDef::new("-", &[T::Jsonb, T::Int4], T::Jsonb, |b| {
         b.map2(|whole, place| document(&without_item(whole, place)?.to_string(), b))

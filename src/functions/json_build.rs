@@ -6,7 +6,7 @@ use super::cast::{output_text, text_of};
 use super::json::document;
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::types::json_piece::quoted;
-use crate::types::{DateStyle, FormatSettings, SqlType, Value, element_type};
+use crate::types::{ArrayValue, DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -52,7 +52,7 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
                 quoted(text)
             }
         }
-        Value::Array(items) => array_text(items, element_type(ty), settings, ","),
+        Value::Array(array) => array_text(array, element_type(ty), settings, ","),
         Value::Record(values) => row_text(values, ty, settings, ","),
         Value::Text(text) if matches!(ty, SqlType::Json | SqlType::Jsonb) => text.clone(),
         Value::Date(_) => quoted(value.to_text(&iso(settings))),
@@ -81,9 +81,21 @@ fn iso(settings: &FormatSettings) -> FormatSettings {
     }
 }
 
-fn array_text(items: &[Value], item_type: &SqlType, settings: &FormatSettings, separator: &str) -> String {
-    let items = items.iter().map(|item| json_text(item, item_type, settings));
-    format!("[{}]", items.collect::<Vec<_>>().join(separator))
+/// An array as arrays within one another, as its dimensions have it; `separator`: between the parts of the outermost.
+fn array_text(array: &ArrayValue, item_type: &SqlType, settings: &FormatSettings, separator: &str) -> String {
+    let dimensions = array.dimensions();
+    let Some((_, inner)) = dimensions.split_first() else {
+        return "[]".to_string();
+    };
+    let mut parts: Vec<String> = array
+        .iter()
+        .map(|item| json_text(item, item_type, settings))
+        .collect();
+    for dimension in inner.iter().rev() {
+        let rows = parts.chunks(usize::try_from(dimension.length).unwrap_or(1).max(1));
+        parts = rows.map(|row| format!("[{}]", row.join(","))).collect();
+    }
+    format!("[{}]", parts.join(separator))
 }
 
 fn of_value(batch: &Batch) -> Result<ArrayRef> {
@@ -100,8 +112,8 @@ fn document_of_value(arguments: &[Value], batch: &Batch) -> Result<String> {
 /// An array with each item on a line of its own, where that is asked for.
 fn array_in_lines(batch: &Batch) -> Result<ArrayRef> {
     let item_type = element_type(&batch.arguments[0]);
-    batch.map2(|items: Vec<Value>, in_lines: bool| {
-        array_text(&items, item_type, batch.settings, separator(in_lines))
+    batch.map2(|array: ArrayValue, in_lines: bool| {
+        array_text(&array, item_type, batch.settings, separator(in_lines))
     })
 }
 

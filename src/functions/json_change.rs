@@ -3,6 +3,8 @@
 
 use serde_json::Value as Json;
 
+use super::argument::Texts;
+use super::array_shape::subscript_error;
 use super::json::{document, index_of, read, refuse};
 use super::size::LimitedText;
 use super::{Batch, FunctionDef, T};
@@ -118,6 +120,9 @@ fn set_lax(batch: &Batch) -> Result<arrow::array::ArrayRef> {
         let (Value::Text(document), Value::Array(path)) = (document, path) else {
             return Ok(None);
         };
+        if path.dimensions().len() > 1 {
+            return Err(subscript_error("wrong number of array subscripts"));
+        }
         let adds = match rest.first() {
             Some(Value::Null) => return Ok(None),
             Some(Value::Bool(adds)) => *adds,
@@ -153,7 +158,7 @@ fn set_lax(batch: &Batch) -> Result<arrow::array::ArrayRef> {
             }
             _ => return Err(unknown_treatment()),
         };
-        changed(Piece::new(document), path, value, change, batch).map(Some)
+        changed(Piece::new(document), Texts(path), value, change, batch).map(Some)
     })
 }
 
@@ -166,7 +171,7 @@ fn unknown_treatment() -> Error {
 /// The document with a change at the end of a path.
 fn changed(
     whole: Piece,
-    path: Vec<Option<&str>>,
+    Texts(path): Texts<'_>,
     value: Json,
     change: Change,
     batch: &Batch,

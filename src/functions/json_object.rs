@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::array_shape::subscript_error;
 use super::json::{document, refuse};
 use super::{Batch, FunctionDef, T};
 use crate::types::json_piece::{Kind, Piece, quoted};
+use crate::types::{ArrayValue, Dimension, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -72,33 +74,43 @@ fn texts<'t>(whole: Piece<'t>, function: Option<&str>) -> Result<Vec<Option<Cow<
 
 /// An object of keys and values in turn.
 fn of_pairs(batch: &Batch) -> Result<arrow::array::ArrayRef> {
-    batch.map1(|items: Vec<Option<&str>>| {
-        if !items.len().is_multiple_of(2) {
-            return Err(Error::DataException {
-                state: "2202E",
-                message: "array must have even number of elements".to_string(),
-            });
+    batch.map1(|array: ArrayValue| {
+        let wrong = match array.dimensions().as_slice() {
+            [] | [_] if array.len().is_multiple_of(2) => None,
+            [] | [_] => Some("array must have even number of elements"),
+            [_, Dimension { length: 2, .. }] => None,
+            [_, _] => Some("array must have two columns"),
+            _ => Some("wrong number of array subscripts"),
+        };
+        if let Some(message) = wrong {
+            return Err(subscript_error(message));
         }
-        object(items.chunks_exact(2).map(|pair| (pair[0], pair[1])), batch)
+        let pairs = array.chunks_exact(2);
+        object(pairs.map(|pair| (text_of(&pair[0]), text_of(&pair[1]))), batch)
     })
 }
 
 /// An object of a list of keys and one of their values.
 fn of_lists(batch: &Batch) -> Result<arrow::array::ArrayRef> {
-    batch.map2(|keys: Vec<Option<&str>>, values: Vec<Option<&str>>| {
-        if keys.len() != values.len() {
-            // An array without items has no dimension.
-            let message = match keys.is_empty() || values.is_empty() {
-                true => "wrong number of array subscripts",
-                false => "mismatched array dimensions",
-            };
-            return Err(Error::DataException {
-                state: "2202E",
-                message: message.to_string(),
-            });
+    batch.map2(|keys: ArrayValue, values: ArrayValue| {
+        // An array without items has no dimension.
+        let [of_keys, of_values] = [&keys, &values].map(|array| array.dimensions().len());
+        if of_keys > 1 || of_keys != of_values {
+            return Err(subscript_error("wrong number of array subscripts"));
         }
-        object(keys.into_iter().zip(values), batch)
+        if keys.len() != values.len() {
+            return Err(subscript_error("mismatched array dimensions"));
+        }
+        object(keys.iter().map(text_of).zip(values.iter().map(text_of)), batch)
     })
+}
+
+/// The text, unless it is NULL.
+fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
 }
 
 fn object<'t>(

@@ -120,15 +120,22 @@ fn array(part: Piece, key: &str, ty: &SqlType, item: &SqlType, settings: &Format
         return items.collect::<Result<_>>().map(Value::Array);
     }
     // As text, so that dimensions which do not fit are told as they are of any array.
-    Value::parse(&texts(part).to_text(&FormatSettings::default()), ty, settings)
+    Value::parse(&texts(part), ty, settings)
 }
 
-fn texts(part: Piece) -> Value {
+/// The array as the text of one of SQL.
+fn texts(part: Piece) -> String {
     let items = part.items().map(|item| match item.kind() {
         Kind::Array => texts(item),
-        _ => item
-            .plain_text()
-            .map_or(Value::Null, |text| Value::Text(text.into_owned())),
+        _ => {
+            let text = item.plain_text();
+            let one = text.map_or(Value::Null, |text| Value::Text(text.into_owned()));
+            let array = Value::Array(vec![one].into()).to_text(&FormatSettings::default());
+            let inside = array
+                .strip_prefix('{')
+                .and_then(|inside| inside.strip_suffix('}'));
+            inside.unwrap_or_default().to_string()
+        }
     });
-    Value::Array(items.collect())
+    format!("{{{}}}", items.collect::<Vec<_>>().join(","))
 }

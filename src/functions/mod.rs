@@ -144,7 +144,7 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
 pub use array::ANY_EQUAL_NAME;
-pub use array::{AT_LEAST_ONE, FLAT, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array::{AT_LEAST_ONE, GATHERED, ITEMS, MAKE_ARRAY, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use array_aggregates::{
     DENSE_RANK, GREATEST_ITEM, INTERVAL_AVERAGE, INTERVAL_SUM, LEAST_ITEM, MODE, UNREPEATED,
 };

@@ -24,7 +24,7 @@ use crate::system::pg_catalog::object_class::{
 };
 use crate::system::pg_catalog::role_rows::all_role_names;
 use crate::system::pg_catalog::trigger_text::trigger_of;
-use crate::types::{CatalogType, SqlType, Value, dimensions, relation_of_row_array};
+use crate::types::{CatalogType, SqlType, Value, relation_of_row_array};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -274,7 +274,7 @@ fn object_meant(ctx: &StatementContext, kind: &str, text: &str) -> Result<i64> {
 pub(crate) fn objects_meant(ctx: &StatementContext, text: Value, ty: &SqlType) -> Result<Value> {
     match (text, ty) {
         (Value::Text(text) | Value::Unknown(text), SqlType::Array(_)) => {
-            let texts = SqlType::Array(Box::new(SqlType::Text)).with_dimensions(dimensions(&text));
+            let texts = SqlType::array(SqlType::Text);
             let items = Value::parse(&text, &texts, &ctx.format_settings())?;
             objects_meant(ctx, items, ty)
         }
@@ -283,7 +283,7 @@ pub(crate) fn objects_meant(ctx: &StatementContext, text: Value, ty: &SqlType) -
                 Value::Text(name) => object_meant(ctx, ty.base_name(), name).map(Value::Int),
                 _ => objects_meant(ctx, item, ty),
             };
-            Ok(Value::Array(items.into_iter().map(meant).collect::<Result<_>>()?))
+            Ok(Value::Array(items.try_map(meant)?))
         }
         (Value::Text(name) | Value::Unknown(name), ty) => {
             object_meant(ctx, ty.base_name(), &name).map(Value::Int)

@@ -20,7 +20,7 @@ use crate::functions::numeric_builder::NumericBuilder;
 use crate::functions::value_array::array_of;
 use crate::system::datafusion_error::from_arrow;
 use crate::types::calendar::out_of_range;
-use crate::types::{Interval, Numeric, ResultLimits, SqlType, Value, element_type};
+use crate::types::{ArrayValue, Interval, Numeric, ResultLimits, SqlType, Value, array_column, element_type};
 
 /// A type that results come as.
 pub(super) trait Output: Sized {
@@ -270,6 +270,8 @@ pub(super) struct Lists<C> {
     valid: NullBufferBuilder,
     bytes: BatchBytes,
     field: FieldRef,
+    /// Whether they are lists alone.
+    is_list: bool,
 }
 
 impl<R: Output> Output for Vec<R> {
@@ -280,10 +282,8 @@ impl<R: Output> Output for Vec<R> {
             lengths: Vec::with_capacity(rows),
             valid: NullBufferBuilder::new(rows),
             bytes: BatchBytes::new(limits),
-            field: match ty.arrow_type() {
-                DataType::List(field) => field,
-                other => Arc::new(Field::new_list_field(other, true)),
-            },
+            field: Arc::new(Field::new_list_field(element_type(ty).arrow_type(), true)),
+            is_list: ty.is_list(),
         }
     }
     fn append(self, column: &mut Self::Column) -> Result<()> {
@@ -301,6 +301,27 @@ impl<R: Output> Output for Vec<R> {
         let offsets = OffsetBuffer::from_lengths(column.lengths);
         let items = R::finish(column.items)?;
         let lists = ListArray::try_new(column.field, offsets, items, column.valid.finish());
-        Ok(Arc::new(lists.map_err(|error| from_arrow(&error))?))
+        let lists = lists.map_err(|error| from_arrow(&error))?;
+        Ok(match column.is_list {
+            true => Arc::new(lists),
+            false => array_column(lists, None),
+        })
+    }
+}
+
+/// Arrays of any shape.
+impl Output for ArrayValue {
+    type Column = Values;
+    fn column(rows: usize, ty: &SqlType, limits: ResultLimits) -> Values {
+        <Value as Output>::column(rows, ty, limits)
+    }
+    fn append(self, column: &mut Values) -> Result<()> {
+        Value::Array(self).append(column)
+    }
+    fn append_null(column: &mut Values) {
+        <Value as Output>::append_null(column);
+    }
+    fn finish(column: Values) -> Result<ArrayRef> {
+        <Value as Output>::finish(column)
     }
 }

@@ -29,7 +29,9 @@ fn percentiles(arguments: &[Value], at: fn(&[&Value], f64) -> Result<Value>) -> 
         other => Err(Error::internal(format!("no fraction: {other:?}"))),
     };
     match &arguments[1] {
-        Value::Array(fractions) => Ok(Value::Array(fractions.iter().map(one).collect::<Result<_>>()?)),
+        Value::Array(fractions) => Ok(Value::Array(
+            fractions.clone().try_map(|fraction| one(&fraction))?,
+        )),
         fraction => one(fraction),
     }
 }

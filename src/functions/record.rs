@@ -13,6 +13,7 @@ use arrow::datatypes::{DataType, Fields, Int32Type};
 use super::{Batch, Body, mismatched_types};
 use crate::Result;
 use crate::system::datafusion_error::from_arrow;
+use crate::types::lists_of;
 
 /// The name of [`MAKE_ROW`]: whoever reads a column of such a row may look through it.
 pub const MAKE_ROW_NAME: &str = "row";
@@ -81,12 +82,12 @@ fn rows_of(batch: &Batch) -> Result<ArrayRef> {
     let DataType::Struct(fields) = item.data_type() else {
         return Err(mismatched_types());
     };
-    let lists: Vec<&ListArray> = batch
+    let lists: Vec<ListArray> = batch
         .arrays
         .iter()
-        .map(|array| array.as_list_opt().ok_or_else(mismatched_types))
+        .map(|array| lists_of(array).ok_or_else(mismatched_types))
         .collect::<Result<_>>()?;
-    let length = |list: &&ListArray, row: usize| match list.is_null(row) {
+    let length = |list: &ListArray, row: usize| match list.is_null(row) {
         true => 0,
         false => list.value_length(row) as usize,
     };

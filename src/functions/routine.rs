@@ -9,7 +9,7 @@ use crate::system::blocking_wait::wait_in_place;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::query_threads::check_left;
 use crate::system::{RoutineCall, with_grown_stack};
-use crate::types::{SqlType, Value, element_type, value_at};
+use crate::types::{ArrayValue, SqlType, Value, element_type, value_at};
 use crate::{Error, Result};
 
 /// What a call is wanted for.
@@ -47,7 +47,7 @@ pub(super) fn call(batch: &Batch, oid: u32, form: RoutineForm, catalog: &Catalog
         if batch.strict && arguments.contains(&Value::Null) {
             results.push(match form {
                 RoutineForm::Value => Value::Null,
-                RoutineForm::Values => Value::Array(Vec::new()),
+                RoutineForm::Values => Value::Array(ArrayValue::default()),
             });
             continue;
         }

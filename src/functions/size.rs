@@ -183,7 +183,8 @@ pub(super) fn bytes_of(value: &Value) -> usize {
         Value::Text(text) | Value::Unknown(text) => VALUE_BYTES + text.len(),
         Value::Bytes(bytes) => VALUE_BYTES + bytes.len(),
         Value::Packed(address) => VALUE_BYTES + address.bytes().len(),
-        Value::Array(items) | Value::Record(items) => VALUE_BYTES + items.iter().map(bytes_of).sum::<usize>(),
+        Value::Array(items) => VALUE_BYTES + items.iter().map(bytes_of).sum::<usize>(),
+        Value::Record(items) => VALUE_BYTES + items.iter().map(bytes_of).sum::<usize>(),
         _ => VALUE_BYTES,
     }
 }

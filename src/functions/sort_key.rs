@@ -35,7 +35,7 @@ pub fn value_of_key(ty: &SqlType, key: Value) -> Option<Value> {
         (SqlType::Interval(_), Value::Numeric(span)) => {
             Interval::of_span(span.unscaled_at(0)?).map(Value::Interval)
         }
-        (ty, Value::Bytes(key)) if is_nested(ty) => nested::value_of(&key, ty),
+        (ty, Value::Bytes(key)) if is_nested(ty) => nested::value_of_sort_key(&key, ty),
         (_, Value::Bytes(key)) => Numeric::from_key(&key).map(Value::Numeric),
         (_, key) => Some(key),
     }

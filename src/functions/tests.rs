@@ -10,7 +10,7 @@ use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{
     CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric,
-    PackedKind, PackedValue, RangeKind, RangeValue, RecordType, SqlType, Value,
+    PackedKind, PackedValue, RangeKind, RangeValue, RecordType, SqlType, Value, element_type,
 };
 
 /// A type that a registration stands for, and a value of it.
@@ -101,7 +101,9 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Catalog(ty) if SqlType::Catalog(ty).arrow_type() == DataType::Int64 => {
             (SqlType::Catalog(ty), Value::Int(1))
         }
-        T::Catalog(ty @ CatalogType::OidVector) => (SqlType::Catalog(ty), Value::Array(vec![Value::Int(1)])),
+        T::Catalog(ty @ CatalogType::OidVector) => {
+            (SqlType::Catalog(ty), Value::Array(vec![Value::Int(1)].into()))
+        }
         T::Catalog(ty @ (CatalogType::PgSnapshot | CatalogType::TxidSnapshot)) => {
             (SqlType::Catalog(ty), text("1:1:"))
         }
@@ -109,20 +111,20 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Catalog(ty @ CatalogType::Regdictionary) => (SqlType::Catalog(ty), text("simple")),
         T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
         T::IntArray => (
-            SqlType::Array(Box::new(SqlType::Int4)),
-            Value::Array(vec![Value::Int(1)]),
+            SqlType::array(SqlType::Int4),
+            Value::Array(vec![Value::Int(1)].into()),
         ),
         T::RealArray => (
-            SqlType::Array(Box::new(SqlType::Float4)),
-            Value::Array(vec![Value::Float4(0.5); 4]),
+            SqlType::array(SqlType::Float4),
+            Value::Array(vec![Value::Float4(0.5); 4].into()),
         ),
         T::CharArray => (
-            SqlType::Array(Box::new(SqlType::InternalChar)),
-            Value::Array(vec![text("a")]),
+            SqlType::array(SqlType::InternalChar),
+            Value::Array(vec![text("a")].into()),
         ),
         T::TextArray | T::AnyArray => (
-            SqlType::Array(Box::new(SqlType::Text)),
-            Value::Array(vec![text("a"), Value::Null]),
+            SqlType::array(SqlType::Text),
+            Value::Array(vec![text("a"), Value::Null].into()),
         ),
     }
 }
@@ -132,8 +134,15 @@ fn result_of(row: &FunctionDef, arguments: &[SqlType]) -> SqlType {
     let of = |ty: T| sample(ty).0;
     match row.returns {
         Returns::Type(ty) => of(ty),
-        Returns::ArrayOf(ty) => SqlType::Array(Box::new(of(ty))),
-        Returns::Computed(compute) => compute(arguments, &vec![None; arguments.len()]),
+        Returns::ArrayOf(ty) if row.gives_rows() => SqlType::list(of(ty)),
+        Returns::ArrayOf(ty) => SqlType::array(of(ty)),
+        Returns::Computed(compute) => {
+            let computed = compute(arguments, &vec![None; arguments.len()]);
+            match row.gives_rows() {
+                true => SqlType::list(element_type(&computed).clone()),
+                false => computed,
+            }
+        }
     }
 }
 

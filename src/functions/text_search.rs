@@ -106,7 +106,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             Ok::<_, Error>(vector.lexemes().iter().map(row_of).collect::<Vec<Value>>())
         })
     })
-    .computed(|_, _| SqlType::Array(Box::new(SqlType::Record(Arc::new(row_type()))))),
+    .computed(|_, _| SqlType::array(SqlType::Record(Arc::new(row_type())))),
     FunctionDef::new("numnode", &[Q], T::Int4, |b| {
         b.map1(|query: &str| {
             let query = TsQuery::parse(query)?;
@@ -278,7 +278,7 @@ fn words(vector: &str) -> Result<Vec<String>> {
 
 /// The type of the rows that unnest makes of a vector.
 fn row_type() -> RecordType {
-    let array = |item| SqlType::Array(Box::new(item));
+    let array = |item| SqlType::array(item);
     RecordType::anonymous([
         ("lexeme".to_string(), SqlType::Text),
         ("positions".to_string(), array(SqlType::Int2)),

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array,
-    Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray,
-    StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Date32Array, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray,
+    NullArray, StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, Fields};
+use arrow::datatypes::{DataType, Fields};
 pub use datafusion_common::ScalarValue;
 
 use super::mismatched_types;
 use super::numeric_builder::NumericBuilder;
 use crate::system::datafusion_error::from_datafusion;
-use crate::types::{EnumValue, Numeric, SqlType, Value, element_type, value_at};
+use crate::types::{
+    EnumValue, Numeric, ShapeBuilder, SqlType, Value, array_column, element_type, item_field, lists_of,
+    value_at,
+};
 use crate::{Error, Result};
 
 /// An array of the Arrow type that carries `ty`. Numbers are brought to the type's width and scale; 22003 when one does
@@ -76,8 +79,8 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Arc::new(collect::<IntervalMonthDayNanoArray, _>(values, ty, interval)?)
         }
         DataType::FixedSizeBinary(width) => uuids(values, width)?,
+        DataType::Struct(_) | DataType::List(_) if ty.item_type().is_some() => arrays(values, ty)?,
         DataType::Struct(columns) => rows(values, ty, columns)?,
-        DataType::List(field) => lists(values, ty, &field)?,
         other => return Err(Error::internal(format!("no array of Arrow type {other}"))),
     })
 }
@@ -150,6 +153,17 @@ pub(crate) fn cast_scalar(scalar: &ScalarValue, ty: &DataType) -> Result<ScalarV
 /// Some constant of an Arrow type, which says what it is.
 pub(crate) fn default_of(ty: &DataType) -> Option<ScalarValue> {
     ScalarValue::new_default(ty).ok()
+}
+
+/// The items of a constant that is an array, or a list; `None`: it is none, or NULL.
+pub(crate) fn items_of_scalar(scalar: &ScalarValue) -> Option<ArrayRef> {
+    let array: ArrayRef = match scalar {
+        ScalarValue::List(list) => Arc::clone(list) as ArrayRef,
+        ScalarValue::Struct(array) => Arc::clone(array) as ArrayRef,
+        _ => return None,
+    };
+    let lists = lists_of(&array).filter(|lists| lists.len() == 1 && lists.is_valid(0))?;
+    Some(lists.value(0))
 }
 
 /// A constant as a value.
@@ -279,20 +293,24 @@ fn rows(values: &[Value], ty: &SqlType, columns: Fields) -> Result<ArrayRef> {
     })?))
 }
 
-fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef> {
+/// Arrays, or the vectors of the catalogs, which are lists alone.
+fn arrays(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
     let mut items = Vec::new();
     let mut lengths = Vec::with_capacity(values.len());
     let mut valid = Vec::with_capacity(values.len());
+    let mut shapes = ShapeBuilder::default();
     for value in values {
         match value {
             Value::Null => {
                 lengths.push(0);
                 valid.push(false);
+                shapes.append(None);
             }
             Value::Array(cells) => {
                 items.extend(cells.iter().cloned());
                 lengths.push(cells.len());
                 valid.push(true);
+                shapes.append(cells.shape());
             }
             other => {
                 return Err(Error::internal(format!(
@@ -301,13 +319,17 @@ fn lists(values: &[Value], ty: &SqlType, field: &Arc<Field>) -> Result<ArrayRef>
             }
         }
     }
-    let array = ListArray::try_new(
-        field.clone(),
+    let carrier = ty.arrow_type();
+    let field = item_field(&carrier).ok_or_else(mismatched_types)?;
+    let lists = ListArray::try_new(
+        Arc::clone(field),
         OffsetBuffer::<i32>::from_lengths(lengths),
         array_of(&items, element_type(ty))?,
         Some(NullBuffer::new(arrow::buffer::BooleanBuffer::from(valid))),
     );
-    Ok(Arc::new(array.map_err(|error| {
-        crate::system::datafusion_error::from_arrow(&error)
-    })?))
+    let lists = lists.map_err(|error| crate::system::datafusion_error::from_arrow(&error))?;
+    Ok(match carrier {
+        DataType::List(_) => Arc::new(lists),
+        _ => array_column(lists, shapes.finish()),
+    })
 }

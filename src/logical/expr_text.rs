@@ -346,7 +346,7 @@ fn not(negated: bool) -> &'static str {
 
 fn scalar_text(scalar: &ScalarValue, metadata: Option<&FieldMetadata>) -> String {
     let ty = match scalar {
-        ScalarValue::Int64(_) | ScalarValue::List(_) if metadata.is_some() => {
+        ScalarValue::Int64(_) | ScalarValue::List(_) | ScalarValue::Struct(_) if metadata.is_some() => {
             let field = Field::new("", scalar.data_type(), true);
             let labels = metadata
                 .map(|metadata| metadata.to_hash_map())
@@ -354,7 +354,9 @@ fn scalar_text(scalar: &ScalarValue, metadata: Option<&FieldMetadata>) -> String
             SqlType::from_field(&field.with_metadata(labels))
         }
         ScalarValue::Utf8(_) => SqlType::Text,
-        ScalarValue::List(_) => SqlType::from_field(&Field::new("", scalar.data_type(), true)),
+        ScalarValue::List(_) | ScalarValue::Struct(_) => {
+            SqlType::from_field(&Field::new("", scalar.data_type(), true))
+        }
         // Values say by themselves what they are.
         _ => SqlType::Unknown,
     };

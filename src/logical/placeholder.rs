@@ -9,7 +9,7 @@ use arrow::datatypes::Field;
 use super::dependent_join;
 use crate::error::StatementFault;
 use crate::functions::ANY_EQUAL_NAME;
-use crate::functions::value_array::{scalar_at, scalar_of};
+use crate::functions::value_array::{items_of_scalar, scalar_at, scalar_of};
 use crate::system::pg_catalog::{self, CatalogContext, FunctionOptions};
 use crate::tree::{
     BinaryExpr, Cast, Expr, FunctionCall, InList, Operator, Placeholder, Plan, ScalarValue, Transformed,
@@ -211,13 +211,12 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
         return Transformed::no(expr);
     }
     // Numerics of variable length, and citext, bring the key by which they compare.
-    let [operand, Expr::Literal(ScalarValue::List(list), _), key @ ..] = function.args.as_slice() else {
+    let [operand, Expr::Literal(array, _), key @ ..] = function.args.as_slice() else {
         return Transformed::no(expr);
     };
-    if list.len() != 1 || list.is_null(0) || list.value(0).is_empty() {
+    let Some(items) = items_of_scalar(array).filter(|items| !items.is_empty()) else {
         return Transformed::no(expr);
-    }
-    let items = list.value(0);
+    };
     let literals = (0..items.len())
         .map(|row| {
             let item = scalar_at(&items, row)?;

@@ -12,7 +12,7 @@ use crate::functions::cast::CAST_NAME;
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::{CompareOp, Predicate};
 use crate::tree::Expr;
-use crate::types::{SqlType, Value, element_type};
+use crate::types::{SqlType, Value, element_type, item_field};
 
 /// What an array is asked of that has an item.
 const HAS_ITEM: &str = "has";
@@ -100,7 +100,7 @@ fn constant_type(class: TermClass, symbol: &str, ty: &SqlType) -> Option<SqlType
         (TermClass::Items, _) => Some(ty.clone()),
         (TermClass::Json | TermClass::JsonPaths, "@>") => Some(SqlType::Jsonb),
         (TermClass::Json, "?") => Some(SqlType::Text),
-        (TermClass::Json, "?|" | "?&") => Some(SqlType::Array(Box::new(SqlType::Text))),
+        (TermClass::Json, "?|" | "?&") => Some(SqlType::array(SqlType::Text)),
         (TermClass::Words, "@@") => Some(SqlType::TsQuery),
         _ => None,
     }
@@ -133,6 +133,10 @@ fn column_of(expr: &Expr, table: &TableDef) -> Option<usize> {
 fn carries(one: &DataType, other: &DataType) -> bool {
     match (one, other) {
         (DataType::List(one), DataType::List(other)) => carries(one.data_type(), other.data_type()),
+        (DataType::Struct(_), DataType::Struct(_)) => match (item_field(one), item_field(other)) {
+            (Some(one), Some(other)) => carries(one.data_type(), other.data_type()),
+            _ => one == other,
+        },
         (one, other) => one == other,
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
         ) => match sql_type(element)? {
             // PostgreSQL does not tell int[] from int[][].
             array @ SqlType::Array(_) => Ok(array),
-            element => Ok(SqlType::Array(Box::new(element))),
+            element => Ok(SqlType::array(element)),
         },
         DataType::Custom(name, modifiers) => {
             let Some(last) = name.0.last().and_then(|part| part.as_ident()) else {
@@ -40,7 +40,7 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
             if let Some(element) = folded.strip_prefix('_')
                 && let Some(element) = SqlType::from_name(element, &[])?
             {
-                return Ok(SqlType::Array(Box::new(element)));
+                return Ok(SqlType::array(element));
             }
             SqlType::from_name(&folded, &modifiers)?.ok_or_else(|| undefined(&folded))
         }
@@ -89,7 +89,7 @@ pub(crate) fn declared_type(data_type: &DataType) -> Result<SqlType> {
         brackets += 1;
         element = inner;
     }
-    let nested = |ty, _| SqlType::Array(Box::new(ty));
+    let nested = |ty, _| SqlType::array(ty);
     Ok((1..brackets).fold(sql_type(data_type)?, nested))
 }
 

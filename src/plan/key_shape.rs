@@ -18,8 +18,8 @@ use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
 use crate::types::{
-    CatalogType, EnumValue, Interval, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType, Value,
-    comparable_text, power_of_ten,
+    ArrayValue, CatalogType, EnumValue, Interval, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType,
+    Value, comparable_text, power_of_ten,
 };
 
 /// Microseconds in a day: `24:00` is the last time of day.
@@ -434,7 +434,7 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
 fn smallest_nested(ty: &SqlType) -> Option<Value> {
     Some(match ty {
         SqlType::Jsonb => Value::Text("[]".to_string()),
-        SqlType::Array(_) => Value::Array(Vec::new()),
+        SqlType::Array(_) => Value::Array(ArrayValue::default()),
         SqlType::Range(kind) => Value::Range(RangeValue::empty(*kind)),
         SqlType::Multirange(kind) => Value::Multirange(MultirangeValue {
             kind: *kind,

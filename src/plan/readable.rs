@@ -87,7 +87,7 @@ pub(crate) fn literal(value: &Value) -> String {
         Value::Int(_) | Value::Numeric(Numeric::Finite(_)) => text(),
         Value::Float4(number) if number.is_finite() => text(),
         Value::Float8(number) if number.is_finite() => text(),
-        Value::Array(values) => {
+        Value::Array(values) if values.shape().is_none() => {
             let values: Vec<_> = values.iter().map(literal).collect();
             format!("ARRAY[{}]", values.join(", "))
         }

@@ -82,8 +82,8 @@ pub(super) enum Finish {
     Interval { is_average: bool },
     /// The sum of an array's intervals, or their average.
     Intervals { is_average: bool },
-    /// Arrays that were gathered as one array of them.
-    Nested,
+    /// A list as an array.
+    Array,
     /// The item that comes most often in a sorted array.
     Mode,
     /// An array as JSON.

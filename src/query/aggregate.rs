@@ -310,11 +310,10 @@ impl Binder<'_> {
                 Ok(single_call(function, vec![argument.expr], SqlType::Bool))
             }
             ("string_agg", Some(separator)) => self.joined(first, separator).map_err(|_| wrong()),
-            ("array_agg", None) if matches!(first.ty, SqlType::Array(_)) => Ok(Accumulation {
-                finish: Finish::Nested,
+            ("array_agg", None) => Ok(Accumulation {
+                finish: Finish::Array,
                 ..self.array_of_values(first)?
             }),
-            ("array_agg", None) => self.array_of_values(first),
             ("json_agg", None) => Ok(Accumulation {
                 finish: Finish::Json(SqlType::Json),
                 ..self.array_of_shown(first)?
@@ -348,10 +347,10 @@ impl Binder<'_> {
         })
     }
 
-    /// Every value, in an array.
+    /// Every value, in a list.
     pub(super) fn array_of_values(&mut self, argument: Bound) -> Result<Accumulation> {
         let argument = self.with_decided_type(argument)?;
-        let ty = SqlType::Array(Box::new(argument.ty));
+        let ty = SqlType::list(argument.ty);
         Ok(single_call(Accumulator::Array, vec![argument.expr], ty))
     }
 

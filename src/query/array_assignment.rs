@@ -9,7 +9,7 @@ use super::coercion::{CastContext, base, is_assignable, type_name};
 use crate::functions::{self, Volatility};
 use crate::parse::subscript_assignment;
 use crate::tree;
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, check_dimension_count};
 use crate::{Error, Result};
 
 /// How a dimension is given, as the function is told: one subscript, or a slice without some of its limits.
@@ -152,7 +152,7 @@ impl Binder<'_> {
             });
         }
         let value = self.convert(bound, &SqlType::Jsonb, CastContext::Implicit)?;
-        let texts = SqlType::Array(Box::new(SqlType::Text));
+        let texts = SqlType::array(SqlType::Text);
         let items = path.into_iter().map(|item| (item.expr, item.ty)).collect();
         let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
         let path = Bound::new(
@@ -164,28 +164,12 @@ impl Binder<'_> {
 
     /// The item of an array that subscripts lead to. Errors: 42804.
     fn item_at(&mut self, array: Bound, items: &[AccessExpr], place: Place<'_>) -> Result<Bound> {
-        let mut bound = array;
-        for access in items {
-            let item = bound.ty.item_type().cloned();
-            let (AccessExpr::Subscript(Subscript::Index { index }), Some(item)) = (access, item) else {
-                return Err(Error::DatatypeMismatch {
-                    message: format!(
-                        "cannot subscript type {} because it does not support subscripting",
-                        type_name(&bound.ty)
-                    ),
-                    hint: None,
-                });
-            };
-            let index = self.expression(index, place)?;
-            let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
-            let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
-            let arguments = vec![(bound.expr, bound.ty), (index.expr, index.ty)];
-            bound = Bound::new(
-                tree::call(definition, arguments, item.clone(), &self.settings),
-                item,
-            );
-        }
-        Ok(bound)
+        let subscripts = items.iter().filter_map(|access| match access {
+            AccessExpr::Subscript(subscript) => Some(subscript),
+            AccessExpr::Dot(_) => None,
+        });
+        let subscripts: Vec<&Subscript> = subscripts.collect();
+        self.subscripted(array, &subscripts, place)
     }
 
     /// The array with another item or slice. Errors: 42804, 0A000.
@@ -211,19 +195,7 @@ impl Binder<'_> {
         };
         let is_slice = chain.iter().any(is_slice);
         let held = widest(&array.ty);
-        let dimensions = array.ty.dimensions();
-        if chain.len() > dimensions {
-            return Err(Error::unsupported(
-                "an array of more than one dimension where one of one dimension is held",
-                Some("Declare the column with a pair of brackets for each dimension, as in integer[][]."),
-            ));
-        }
-        if is_slice && dimensions > 1 {
-            return Err(Error::unsupported(
-                "an assignment to a slice of an array of more than one dimension",
-                Some("Assign to each item, or to the whole array."),
-            ));
-        }
+        check_dimension_count(chain.len())?;
         let taken = match is_slice {
             true => held.clone(),
             false => widest(item.innermost()),
@@ -325,7 +297,7 @@ fn column_of(root: &ast::Expr) -> String {
 /// The type without the length and scale of its items: they are checked when the column is given the whole array.
 fn widest(ty: &SqlType) -> SqlType {
     match ty {
-        SqlType::Array(item) => SqlType::Array(Box::new(widest(item))),
+        SqlType::Array(item) => item.map(widest),
         SqlType::Char(_) => SqlType::Text,
         ty => base(ty),
     }

@@ -4,13 +4,13 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold};
 use super::bound::declare_alike;
-use super::coercion::{CastContext, null_of, type_name};
+use super::coercion::{CastContext, type_name};
 use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
 use crate::parse::row_expansion::row_expanded;
 use crate::tree;
-use crate::types::{SqlType, Value};
+use crate::types::{ArrayValue, SqlType, Value, check_dimension_count, element_type};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -36,11 +36,10 @@ impl Binder<'_> {
         item: &SqlType,
         place: Place<'_>,
     ) -> Result<Bound> {
-        // The constructors say how many dimensions there are.
         let item = item.innermost();
-        let array = SqlType::Array(Box::new(item.clone()));
+        let array = SqlType::array(item.clone());
         if items.is_empty() {
-            return Bound::constant(&Value::Array(Vec::new()), array);
+            return Bound::constant(&Value::Array(ArrayValue::default()), array);
         }
         let cast = |written: &ast::Expr| {
             if let ast::Expr::Array(inner) = written {
@@ -65,17 +64,22 @@ impl Binder<'_> {
             .into_iter()
             .map(|bound| self.convert(bound, &item, CastContext::Implicit))
             .collect::<Result<Vec<_>>>()?;
-        let ty = SqlType::Array(Box::new(item));
+        let holds_arrays = matches!(item, SqlType::Array(_));
+        let ty = match holds_arrays {
+            true => item,
+            false => SqlType::array(item),
+        };
         let values = items
             .iter()
             .map(Bound::literal)
             .collect::<Result<Option<Vec<Value>>>>()?;
-        if let Some(values) = values {
-            let holds_arrays = matches!(ty.item_type(), Some(SqlType::Array(_)));
-            let values = functions::array_items(&values, holds_arrays)?;
+        // What makes no array fails where it is asked for.
+        if let Some(values) = values
+            && let Ok(array) = functions::array_items(&values, holds_arrays)
+        {
             return Ok(Bound {
                 is_declared,
-                ..Bound::constant(&Value::Array(values), ty)?
+                ..Bound::constant(&Value::Array(array), ty)?
             });
         }
         let arguments = items.into_iter().map(|bound| (bound.expr, bound.ty)).collect();
@@ -135,12 +139,9 @@ impl Binder<'_> {
             // An array or a document, once it is written.
             return Ok(bound);
         }
-        let is_indexed = |access: &ast::AccessExpr| {
-            matches!(access, ast::AccessExpr::Subscript(ast::Subscript::Index { .. }))
-        };
-        let leads_to_item = chain.iter().all(is_indexed) && !chain.is_empty();
-        let mut sliced = 0;
-        for (at, access) in chain.iter().enumerate() {
+        let mut rest = chain;
+        while let Some((access, behind)) = rest.split_first() {
+            rest = behind;
             let subscript = match access {
                 ast::AccessExpr::Subscript(subscript) => subscript,
                 ast::AccessExpr::Dot(ast::Expr::Identifier(field)) => {
@@ -165,49 +166,65 @@ impl Binder<'_> {
                 bound = self.member(bound, subscript, place)?;
                 continue;
             }
-            let item = subscripted_item(&bound.ty)?;
-            bound = match subscript {
-                // Beside a slice, an index is the end of one that begins at 1.
-                ast::Subscript::Index { index } if stands_beside_slice(chain, at) => {
-                    let first = ast::Expr::value(ast::Value::Number("1".to_string(), false));
-                    sliced += 1;
-                    self.slice(bound, [&Some(first), &Some(index.clone())], sliced - 1, place)?
-                }
-                ast::Subscript::Index { index } => self.subscripted(bound, index, item, place)?,
+            let mut subscripts = vec![subscript];
+            while let Some((ast::AccessExpr::Subscript(next), behind)) = rest.split_first() {
+                subscripts.push(next);
+                rest = behind;
+            }
+            bound = self.subscripted(bound, &subscripts, place)?;
+        }
+        Ok(bound)
+    }
+
+    /// What subscripts lead to, all that stand side by side: an item, or a part of the array where one of them is a slice. Errors: 42804,
+    /// 54000.
+    pub(super) fn subscripted(
+        &mut self,
+        array: Bound,
+        subscripts: &[&ast::Subscript],
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let item = subscripted_item(&array.ty)?;
+        check_dimension_count(subscripts.len())?;
+        let is_slice = subscripts
+            .iter()
+            .any(|subscript| matches!(subscript, ast::Subscript::Slice { .. }));
+        let (is_declared, ty) = (array.is_declared, array.ty.clone());
+        let mut arguments = vec![(array.expr, array.ty)];
+        let first = ast::Expr::value(ast::Value::Number("1".to_string(), false));
+        for subscript in subscripts {
+            // A limit that is not written is beyond what an array can have.
+            let limits = match subscript {
+                ast::Subscript::Index { index } if is_slice => [(Some(&first), 0), (Some(index), 0)].to_vec(),
+                ast::Subscript::Index { index } => vec![(Some(index), 0)],
                 ast::Subscript::Slice {
                     lower_bound,
                     upper_bound,
                     stride: None,
-                } => {
-                    sliced += 1;
-                    self.slice(bound, [lower_bound, upper_bound], sliced - 1, place)?
-                }
+                } => [(lower_bound.as_ref(), i32::MIN), (upper_bound.as_ref(), i32::MAX)].to_vec(),
                 ast::Subscript::Slice { .. } => {
                     return Err(Error::unsupported("a slice with a stride", None));
                 }
             };
-        }
-        match leads_to_item {
-            // Fewer subscripts than dimensions lead to nothing.
-            true if matches!(bound.ty, SqlType::Array(_)) => {
-                let ty = bound.ty.innermost().clone();
-                Ok(Bound::new(null_of(&ty)?, ty))
+            for (limit, beyond) in limits {
+                let limit = match limit {
+                    Some(limit) => self.expression(limit, place)?,
+                    None => Bound::constant(&Value::Int(i64::from(beyond)), SqlType::Int4)?,
+                };
+                let limit = self.convert(limit, &SqlType::Int4, CastContext::Implicit)?;
+                arguments.push((limit.expr, limit.ty));
             }
-            _ => Ok(bound),
         }
-    }
-
-    /// `a[index]`.
-    fn subscripted(
-        &mut self,
-        array: Bound,
-        index: &ast::Expr,
-        item: SqlType,
-        place: Place<'_>,
-    ) -> Result<Bound> {
-        let index = self.expression(index, place)?;
-        let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
-        Ok(self.element_at(array, index, item))
+        let (name, body, ty) = match is_slice {
+            true => ("slice", functions::SLICE, ty),
+            false => ("subscript", functions::SUBSCRIPT, item),
+        };
+        let definition = (name, body, true, Volatility::Immutable);
+        let part = tree::call(definition, arguments, ty.clone(), &self.settings);
+        Ok(Bound {
+            is_declared: is_declared && !is_slice,
+            ..Bound::new(part, ty)
+        })
     }
 
     /// The item of an array at a place, an integer.
@@ -222,57 +239,19 @@ impl Binder<'_> {
         }
     }
 
-    /// `a[low:high]` in a dimension, counted from 0. A limit that is not written is beyond what an array can have; one that is NULL makes
-    /// NULL of the slice.
-    fn slice(
-        &mut self,
-        array: Bound,
-        limits: [&Option<ast::Expr>; 2],
-        dimension: i64,
-        place: Place<'_>,
-    ) -> Result<Bound> {
-        let mut arguments = vec![(array.expr, array.ty.clone())];
-        for (limit, beyond) in limits.into_iter().zip([i32::MIN, i32::MAX]) {
-            let limit = match limit {
-                Some(limit) => self.expression(limit, place)?,
-                None => Bound::constant(&Value::Int(i64::from(beyond)), SqlType::Int4)?,
-            };
-            let limit = self.convert(limit, &SqlType::Int4, CastContext::Implicit)?;
-            arguments.push((limit.expr, limit.ty));
+    /// The items of an array as a list.
+    pub(super) fn items_of(&self, array: Bound) -> Bound {
+        if array.ty.is_list() {
+            return array;
         }
-        let dimension = Bound::constant(&Value::Int(dimension), SqlType::Int4)?;
-        arguments.push((dimension.expr, dimension.ty));
-        let definition = ("slice", functions::SLICE, true, Volatility::Immutable);
-        Ok(Bound::new(
-            tree::call(definition, arguments, array.ty.clone(), &self.settings),
-            array.ty,
-        ))
-    }
-
-    /// An array of one dimension, of the items of one of more.
-    pub(super) fn flattened(&self, bound: Bound) -> Bound {
-        if !matches!(bound.ty.item_type(), Some(SqlType::Array(_))) {
-            return bound;
-        }
-        let flat = SqlType::Array(Box::new(bound.ty.innermost().clone()));
-        let definition = ("flat_array", functions::FLAT, true, Volatility::Immutable);
-        let arguments = vec![(bound.expr, bound.ty)];
+        let list = SqlType::list(element_type(&array.ty).clone());
+        let definition = ("items", functions::ITEMS, true, Volatility::Immutable);
+        let arguments = vec![(array.expr, array.ty)];
         Bound::new(
-            tree::call(definition, arguments, flat.clone(), &self.settings),
-            flat,
+            tree::call(definition, arguments, list.clone(), &self.settings),
+            list,
         )
     }
-}
-
-/// Whether the subscripts that one stands among hold a slice.
-fn stands_beside_slice(chain: &[ast::AccessExpr], at: usize) -> bool {
-    let is_field = |access: &ast::AccessExpr| matches!(access, ast::AccessExpr::Dot(_));
-    let first = chain[..at]
-        .iter()
-        .rposition(is_field)
-        .map_or(0, |field| field + 1);
-    let mut together = chain[first..].iter().take_while(|access| !is_field(access));
-    together.any(is_slice)
 }
 
 pub(super) fn is_slice(access: &ast::AccessExpr) -> bool {

@@ -87,7 +87,7 @@ pub(super) fn unrounded(ty: &SqlType) -> SqlType {
         SqlType::Bit(_) => SqlType::Bit(None),
         SqlType::VarBit(_) => SqlType::VarBit(None),
         SqlType::Packed(kind) => SqlType::Packed(kind.whole()),
-        SqlType::Array(item) => SqlType::Array(Box::new(unrounded(item))),
+        SqlType::Array(item) => item.map(unrounded),
         other => other.clone(),
     }
 }
@@ -95,7 +95,7 @@ pub(super) fn unrounded(ty: &SqlType) -> SqlType {
 /// The type without its modifiers, its items' too.
 fn without_modifier(ty: SqlType) -> SqlType {
     match ty {
-        SqlType::Array(item) => SqlType::Array(Box::new(without_modifier(*item))),
+        SqlType::Array(item) => item.map(|item| without_modifier(item.clone())),
         other => base(&other),
     }
 }
@@ -148,8 +148,7 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
     let is_moment = |ty: &S| matches!(ty, S::Date | S::Timestamp(_) | S::TimestampTz(_));
     let is_instant = |ty: &S| matches!(ty, S::Timestamp(_) | S::TimestampTz(_));
     match (from, to) {
-        // How many dimensions a value has is told by the value.
-        (S::Array(from), S::Array(to)) => is_assignable(from.innermost(), to.innermost()),
+        (S::Array(from), S::Array(to)) => is_assignable(from, to),
         (S::Record(a), S::Record(b)) if a.is_anonymous() => cast::are_pairs(a, b, is_assignable),
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
@@ -304,7 +303,7 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if let (S::Array(a), S::Array(b)) = (a, b) {
         // Arrays are of one category, whatever their items are of.
         let item = join_types(a, b).or_else(|| converted(a, b))?;
-        return Some(S::Array(Box::new(item)));
+        return Some(S::array(item));
     }
     if let (S::Record(a), S::Record(b)) = (a, b) {
         return join_rows(a, b);
@@ -530,7 +529,7 @@ impl Binder<'_> {
         let SqlType::Array(_) = target else {
             return self.resolve_function(target.base_name(), vec![names]);
         };
-        let texts = SqlType::Array(Box::new(SqlType::Text));
+        let texts = SqlType::array(SqlType::Text);
         let names = self.convert(names, &texts, CastContext::Explicit)?;
         let kind = Bound::constant(&Value::Text(target.base_name().to_string()), SqlType::Text)?;
         let oids = self.resolve_function("object_oids", vec![kind, names])?;

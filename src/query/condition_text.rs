@@ -381,7 +381,7 @@ impl Printer<'_, '_> {
             true => {
                 let varchar = SqlType::Varchar(None);
                 let items = items.into_iter().map(|item| item.into_type(&varchar)).collect();
-                array_of(items, varchar).cast(SqlType::Array(Box::new(SqlType::Text)))
+                array_of(items, varchar).cast(SqlType::array(SqlType::Text))
             }
             false => {
                 let ty = converted.first().map_or(SqlType::Unknown, |item| item.ty.clone());
@@ -398,11 +398,12 @@ impl Printer<'_, '_> {
     fn array(&mut self, expr: &ast::Expr, items: Vec<Printed>) -> Printed {
         match self.type_of(expr) {
             SqlType::Array(item) => {
-                let items = items
-                    .into_iter()
-                    .map(|printed| printed.into_type(&item))
-                    .collect();
-                array_of(items, *item)
+                let array = SqlType::Array(item.clone());
+                let converted = items.into_iter().map(|printed| match printed.ty {
+                    SqlType::Array(_) => printed.into_type(&array),
+                    _ => printed.into_type(&item),
+                });
+                array_of(converted.collect(), SqlType::clone(&item))
             }
             _ => array_of(items, SqlType::Unknown),
         }
@@ -585,7 +586,7 @@ fn chain<'a>(expr: &'a ast::Expr, connective: &Op, parts: &mut Vec<&'a ast::Expr
 }
 
 fn array_of(items: Vec<Printed>, item: SqlType) -> Printed {
-    Printed::call(SqlType::Array(Box::new(item)), |text| {
+    Printed::call(SqlType::array(item), |text| {
         let items: Vec<String> = items.iter().map(text).collect();
         format!("ARRAY[{}]", items.join(", "))
     })

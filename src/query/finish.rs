@@ -71,7 +71,7 @@ impl Binder<'_> {
                 let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
                 self.finish(rest, vec![array])
             }
-            Finish::Extreme(_) | Finish::Intervals { .. } | Finish::Nested | Finish::Mode => {
+            Finish::Extreme(_) | Finish::Intervals { .. } | Finish::Array | Finish::Mode => {
                 let item = element_type(&first.ty).clone();
                 let (name, body, returns) = of_array(finish, item);
                 Ok(self.gathered(name, body, first, returns))
@@ -148,7 +148,7 @@ fn of_array(finish: &Finish, item: SqlType) -> (&'static str, functions::Body, S
         Finish::Intervals { is_average: false } => {
             ("interval_sum", functions::INTERVAL_SUM, SqlType::Interval(None))
         }
-        Finish::Nested => ("array_agg", functions::NESTED, SqlType::Array(Box::new(item))),
+        Finish::Array => ("array_agg", functions::GATHERED, SqlType::array(item)),
         _ => ("mode", functions::MODE, item),
     }
 }

@@ -15,14 +15,11 @@ use super::undefined_function::no_function;
 use super::variadic;
 use crate::catalog::RoutineKind;
 use crate::error::StatementFault;
-use crate::functions::{self, Body, FunctionDef, Returns, T};
+use crate::functions::{self, FunctionDef, Returns, T};
 use crate::parse::subscript_assignment;
 use crate::tree::{self, Expr, UnnestExpr};
 use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
-
-/// Functions and operators of arrays to which the items count, not the dimensions in which they stand.
-const SEE_ITEMS: &[&str] = &["unnest", "array_to_string", "@>", "<@", "&&"];
 
 /// Functions that print values of any type: an oid that names an object prints as the name.
 const PRINT_VALUES: &[&str] = &[
@@ -358,12 +355,6 @@ impl Binder<'_> {
 
     /// Picks the function of this name for the arguments, as PostgreSQL's `func_select_candidate` does, and calls it.
     pub(super) fn resolve_function(&mut self, name: &str, mut arguments: Vec<Bound>) -> Result<Bound> {
-        if SEE_ITEMS.contains(&name) {
-            arguments = arguments
-                .into_iter()
-                .map(|argument| self.flattened(argument))
-                .collect();
-        }
         if PRINT_VALUES.contains(&name) {
             let shown = arguments.into_iter().map(|argument| self.as_shown(argument));
             arguments = shown.collect::<Result<_>>()?;
@@ -404,30 +395,35 @@ impl Binder<'_> {
                     let ty = multirange_of(&element)?;
                     self.convert(argument, &ty, CastContext::Implicit)?
                 }
-                // The vectors of the catalogs are arrays that count from 0.
-                (None, T::AnyArray) if is_vector_of(&argument.ty, &element) => argument,
-                (None, T::AnyArray) => self.convert(
-                    argument,
-                    &SqlType::Array(Box::new(element.clone())),
-                    CastContext::Implicit,
-                )?,
+                // A list is one, and so are the vectors of the catalogs, which count from 0.
+                (None, T::AnyArray) if is_list_of(&argument.ty, &element) => argument,
+                (None, T::AnyArray) => {
+                    self.convert(argument, &SqlType::array(element.clone()), CastContext::Implicit)?
+                }
                 (None, _) => self.with_decided_type(argument)?,
             });
         }
         let types: Vec<SqlType> = converted.iter().map(|argument| argument.ty.clone()).collect();
+        // What becomes rows is a list.
+        let gives_rows = row.gives_rows();
+        let array_of = if gives_rows { SqlType::list } else { SqlType::array };
         let returns = match row.returns {
             Returns::Type(T::AnyElement | T::AnyEnum) => element,
             Returns::Type(T::AnyRange) => range_of(&element)?,
             Returns::Type(T::AnyMultirange) => multirange_of(&element)?,
-            Returns::ArrayOf(T::AnyRange) => SqlType::Array(Box::new(range_of(&element)?)),
-            Returns::Type(T::AnyArray) => SqlType::Array(Box::new(element)),
+            Returns::ArrayOf(T::AnyRange) => array_of(range_of(&element)?),
+            Returns::Type(T::AnyArray) => SqlType::array(element),
             Returns::Type(T::Any) => types.first().cloned().unwrap_or(SqlType::Text),
             Returns::Type(ty) => ty.sql_type().unwrap_or(SqlType::Text),
-            Returns::ArrayOf(T::AnyElement | T::AnyEnum) => SqlType::Array(Box::new(element)),
-            Returns::ArrayOf(ty) => SqlType::Array(Box::new(ty.sql_type().unwrap_or(SqlType::Text))),
+            Returns::ArrayOf(T::AnyElement | T::AnyEnum) => array_of(element),
+            Returns::ArrayOf(ty) => array_of(ty.sql_type().unwrap_or(SqlType::Text)),
             Returns::Computed(compute) => {
                 let literals = converted.iter().map(Bound::literal).collect::<Result<Vec<_>>>()?;
-                compute(&types, &literals)
+                let computed = compute(&types, &literals);
+                match gives_rows {
+                    true => SqlType::list(element_type(&computed).clone()),
+                    false => computed,
+                }
             }
         };
         let arguments = converted
@@ -436,7 +432,7 @@ impl Binder<'_> {
             .collect();
         let definition = (row.name, row.body, row.strict, row.volatility);
         let call = tree::call(definition, arguments, returns.clone(), &self.settings);
-        if let Body::Rows(_) | Body::CatalogRows(_) = row.body {
+        if gives_rows {
             let item = element_type(&returns).clone();
             return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(call)), item));
         }
@@ -447,8 +443,8 @@ impl Binder<'_> {
     fn set_column(&mut self, function: &str, arguments: Vec<Bound>) -> Result<Bound> {
         let bound = self.resolve_function(function, arguments)?;
         Ok(match bound.expr {
-            Expr::Unnest(UnnestExpr { expr }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
-            _ => bound,
+            Expr::Unnest(UnnestExpr { expr }) => Bound::new(*expr, SqlType::list(bound.ty)),
+            _ => self.items_of(bound),
         })
     }
 
@@ -509,7 +505,7 @@ fn is_normal_form(word: &ast::Ident) -> bool {
     word.quote_style.is_none() && forms.iter().any(|form| word.value.eq_ignore_ascii_case(form))
 }
 
-/// Whether it is int2vector or oidvector, and its items are of this type.
-fn is_vector_of(ty: &SqlType, element: &SqlType) -> bool {
-    !matches!(ty, SqlType::Array(_)) && ty.item_type() == Some(element)
+/// Whether it is a list of items of this type, or int2vector or oidvector.
+fn is_list_of(ty: &SqlType, element: &SqlType) -> bool {
+    ty.is_list() && ty.item_type() == Some(element)
 }

@@ -53,7 +53,7 @@ impl Binder<'_> {
             // The rows before come first in the order of the group.
             Hypothetical::DenseRank => {
                 for key in &keys {
-                    let array = SqlType::Array(Box::new(key.column.ty.clone()));
+                    let array = SqlType::list(key.column.ty.clone());
                     calls.push((Accumulator::Array, vec![key.column.expr.clone()], array));
                 }
             }

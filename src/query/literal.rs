@@ -9,7 +9,7 @@ use crate::parse::interval_literal;
 use crate::parse::type_name::reduced_digits;
 use crate::query::type_name::{NamedType, named_type_in};
 use crate::system::StatementContext;
-use crate::types::{NumericSize, SqlType, Value, dimensions, number_value};
+use crate::types::{NumericSize, SqlType, Value, number_value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -94,10 +94,6 @@ impl Binder<'_> {
 
     /// An expression that is written as a cast.
     pub(super) fn cast_bound(&mut self, bound: Bound, target: SqlType) -> Result<Bound> {
-        let target = match bound.literal()? {
-            Some(Value::Unknown(text) | Value::Text(text)) => target.with_dimensions(dimensions(&text)),
-            _ => nested_like(&bound.ty, target),
-        };
         if target == SqlType::Numeric(None) && bound.ty.fixed_size().is_some() {
             // Its values show the digits that they have.
             return Ok(Bound {
@@ -121,17 +117,6 @@ impl Binder<'_> {
 pub(crate) fn warn_of_digits(ctx: &StatementContext, data_type: &ast::DataType) {
     if let Some(message) = reduced_digits(data_type) {
         ctx.warn_of_parameter(message);
-    }
-}
-
-/// The type of an array cast to: `text[]` is also the type of arrays of arrays of text.
-fn nested_like(from: &SqlType, to: SqlType) -> SqlType {
-    match (from, to) {
-        (SqlType::Array(from), SqlType::Array(to)) => SqlType::Array(Box::new(match from.as_ref() {
-            SqlType::Array(_) if !matches!(*to, SqlType::Array(_)) => nested_like(from, SqlType::Array(to)),
-            _ => nested_like(from, *to),
-        })),
-        (_, to) => to,
     }
 }
 

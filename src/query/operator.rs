@@ -144,7 +144,7 @@ impl Binder<'_> {
             || base(&left.ty) == base(&right.ty);
         if let (Some(a), Some(b)) = (left.ty.item_type(), right.ty.item_type()) {
             if let Some(common) = coercion::common_type(&[a.clone(), b.clone()]) {
-                let array = S::Array(Box::new(common));
+                let array = S::array(common);
                 return Ok((
                     self.convert(left, &array, CastContext::Implicit)?,
                     self.convert(right, &array, CastContext::Implicit)?,

@@ -77,7 +77,7 @@ impl Binder<'_> {
             return Err(wrong());
         };
         let fractions = match &fraction.ty {
-            SqlType::Array(_) => SqlType::Array(Box::new(SqlType::Float8)),
+            SqlType::Array(_) => SqlType::array(SqlType::Float8),
             _ => SqlType::Float8,
         };
         let fraction = self.coerce(fraction, &fractions).map_err(|_| wrong())?;
@@ -92,7 +92,7 @@ impl Binder<'_> {
         let key = self.order_key(value.clone())?;
         let ascending = item.options.asc.unwrap_or(true);
         let order = vec![OrderKey::new(key, ascending, !ascending)];
-        let array = SqlType::Array(Box::new(value.ty));
+        let array = SqlType::list(value.ty);
         let accumulation = Accumulation {
             calls: vec![(Accumulator::Array, vec![value.expr], array)],
             finish: Finish::Percentile(percentile, fraction),
@@ -117,7 +117,7 @@ impl Binder<'_> {
         refuse_unsortable(&value.ty)?;
         let key = self.order_key(value.clone())?;
         let ascending = item.options.asc.unwrap_or(true);
-        let array = SqlType::Array(Box::new(value.ty));
+        let array = SqlType::list(value.ty);
         let accumulation = Accumulation {
             calls: vec![(Accumulator::Array, vec![value.expr], array)],
             finish: Finish::Mode,
@@ -139,7 +139,7 @@ impl Binder<'_> {
             .cloned()
             .ok_or_else(|| Error::internal("percentiles of no array"))?;
         let returns = match &fraction.ty {
-            SqlType::Array(_) => SqlType::Array(Box::new(item)),
+            SqlType::Array(_) => SqlType::array(item),
             _ => item,
         };
         let (name, body) = percentile.definition();

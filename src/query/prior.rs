@@ -176,7 +176,7 @@ impl PriorSubquery {
             return None;
         }
         let (name, body) = functions::quantified("=", false)?;
-        let array = SqlType::Array(Box::new(ty.clone()));
+        let array = SqlType::list(ty.clone());
         let list = placeholder(array.field(name, true));
         let arguments = vec![((*test.expr).clone(), ty), (list, array)];
         let definition = (name, body, false, Volatility::Immutable);

@@ -69,7 +69,7 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         let (base, document) = self.row_and_document(function, arguments, place)?;
-        let ty = SqlType::Array(Box::new(base.ty.clone()));
+        let ty = SqlType::list(base.ty.clone());
         let definition = (function, functions::ROWS_OF_DOCUMENT);
         self.of_document(definition, base, document, ty)
     }
@@ -141,7 +141,7 @@ impl Binder<'_> {
         };
         let row = SqlType::Record(Arc::new(RecordType::anonymous(typed)));
         let base = Bound::constant(&Value::Null, row.clone())?;
-        let ty = SqlType::Array(Box::new(row));
+        let ty = SqlType::list(row);
         self.of_document((function, functions::ROWS_OF_DOCUMENT), base, document, ty)
     }
 

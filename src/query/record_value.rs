@@ -262,7 +262,7 @@ impl Binder<'_> {
         let row = SqlType::Record(Arc::new(RecordType::anonymous(columns)));
         let arguments = sets.into_iter().map(|(_, set)| (set.expr, set.ty));
         let definition = ("rows_of", functions::ROWS_OF, false, Volatility::Immutable);
-        let ty = SqlType::Array(Box::new(row));
+        let ty = SqlType::list(row);
         let call = tree::call(definition, arguments.collect(), ty.clone(), &self.settings);
         Bound::new(call, ty)
     }

@@ -284,7 +284,7 @@ impl Binder<'_> {
         };
         let returns = match form {
             RoutineForm::Value => ty.clone(),
-            RoutineForm::Values => SqlType::Array(Box::new(ty.clone())),
+            RoutineForm::Values => SqlType::list(ty.clone()),
         };
         let definition = (
             routine.name.as_str(),
@@ -415,7 +415,7 @@ pub(crate) fn concrete(
         RoutineType::Sql(ty) => ty.clone(),
         RoutineType::Domain(ty) => ty.sql_type(),
         RoutineType::Polymorphic(Polymorphic::Element(_)) => decided(),
-        RoutineType::Polymorphic(Polymorphic::Array(_)) => SqlType::Array(Box::new(decided())),
+        RoutineType::Polymorphic(Polymorphic::Array(_)) => SqlType::array(decided()),
         RoutineType::Row(oid) => {
             let row = ctx.row_type_by_oid(*oid)?;
             SqlType::Record(row.ok_or_else(|| Error::UndefinedObject {
@@ -499,7 +499,7 @@ fn is_of_one_type(wanted: &[RoutineType], types: &[SqlType]) -> bool {
 /// What one of the arguments is that VARIADIC takes.
 pub(super) fn item_of(ty: &RoutineType) -> RoutineType {
     match ty {
-        RoutineType::Sql(SqlType::Array(item)) => RoutineType::Sql(item.as_ref().clone()),
+        RoutineType::Sql(SqlType::Array(item)) => RoutineType::Sql(SqlType::clone(item)),
         RoutineType::Polymorphic(polymorphic) => RoutineType::Polymorphic(polymorphic.item()),
         ty => ty.clone(),
     }

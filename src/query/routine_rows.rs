@@ -319,7 +319,7 @@ impl Binder<'_> {
         };
         let run = self.routine_run(chosen, ty.clone(), form)?;
         let array = self.array_of_rows(run);
-        Ok(Bound::new(array.expr, SqlType::Array(Box::new(ty.clone()))))
+        Ok(Bound::new(array.expr, SqlType::list(ty.clone())))
     }
 
     /// The columns of rows, each under a name of its own.

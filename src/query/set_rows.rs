@@ -118,7 +118,7 @@ impl Binder<'_> {
         }
         let (mut arrays, once) = self.shared_arguments(arrays);
         let plan = self.with_columns(plan, once)?;
-        let ty = SqlType::Array(Box::new(SqlType::Int8));
+        let ty = SqlType::list(SqlType::Int8);
         let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
         let numbered = arrays.iter().map(|array| (array.expr.clone(), array.ty.clone()));
         let numbers = tree::call(definition, numbered.collect(), ty.clone(), &self.settings);
@@ -128,7 +128,7 @@ impl Binder<'_> {
 
     /// The rows that a call gives, as an array. A function of one value is a table of one row.
     pub(super) fn array_of_rows(&self, call: Bound) -> Bound {
-        let ty = SqlType::Array(Box::new(call.ty.clone()));
+        let ty = SqlType::list(call.ty.clone());
         let array = match call.expr {
             Expr::Unnest(UnnestExpr { expr }) => *expr,
             value => {

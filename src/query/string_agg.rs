@@ -15,7 +15,7 @@ impl Binder<'_> {
         let text = self.coerce(text, &SqlType::Text)?;
         let separator = self.coerce(separator, &SqlType::Text)?;
         // Arrays may be gathered in several orders at once, which texts may not.
-        let ty = SqlType::Array(Box::new(SqlType::Text));
+        let ty = SqlType::list(SqlType::Text);
         let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
         Ok(match separator.expr.column_refs().is_empty() {
             true => Accumulation::joined(vec![array(text.expr)], Finish::Joined(separator)),
@@ -25,7 +25,7 @@ impl Binder<'_> {
 
     /// Every bytea, and what joins them, in two arrays.
     fn joined_bytes(&mut self, bytes: Bound, separator: Bound) -> Result<Accumulation> {
-        let ty = SqlType::Array(Box::new(SqlType::Bytea));
+        let ty = SqlType::list(SqlType::Bytea);
         let separator = self.coerce(separator, &SqlType::Bytea)?;
         let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
         Ok(match separator.expr.column_refs().is_empty() {

@@ -24,7 +24,7 @@ use crate::tree::{
     self, Accumulator, AggregateFunction, Alias, Case, Column, DependentJoin, Exists, Expr, InSubquery,
     Operator, Plan, Projection, RowSchema, SubPlan, Subquery, Transformed, TreeNode, TreeNodeRecursion,
 };
-use crate::types::{SqlType, Value, dimensions};
+use crate::types::{ArrayValue, SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -192,19 +192,12 @@ impl Binder<'_> {
             SqlType::Unknown | SqlType::Void => SqlType::Text,
             ty => ty.clone(),
         };
-        let ty = SqlType::Array(Box::new(item));
-        let ty = match array.literal()? {
-            Some(Value::Unknown(text) | Value::Text(text)) => ty.with_dimensions(dimensions(&text)),
-            _ => ty,
-        };
-        self.convert(array, &ty, CastContext::Implicit)
+        self.convert(array, &SqlType::array(item), CastContext::Implicit)
     }
 
     /// Over an array: a constant one becomes an IN list or comparisons, any other a function of both.
     fn quantified_array(&mut self, operand: Bound, symbol: &str, array: Bound, all: bool) -> Result<Bound> {
         let array = self.array_beside(array, &operand.ty)?;
-        // Items count, not the dimensions in which they stand.
-        let array = self.flattened(array);
         let Some(item) = array.ty.item_type() else {
             return Err(Error::WrongObjectType {
                 name: "ANY/ALL".to_string(),
@@ -255,7 +248,11 @@ impl Binder<'_> {
         let common = common.filter(has_equality);
         let common = common.ok_or_else(|| no_operator(symbol, &operand.ty, item))?;
         let operand = self.convert(operand, &common, CastContext::Implicit)?;
-        let array = self.convert(array, &SqlType::Array(Box::new(common)), CastContext::Implicit)?;
+        let common = match array.ty.is_list() {
+            true => SqlType::list(common),
+            false => SqlType::array(common),
+        };
+        let array = self.convert(array, &common, CastContext::Implicit)?;
         let Some((name, body)) = functions::quantified(symbol, all) else {
             return Err(Error::unsupported(
                 format!("{symbol} with ANY or ALL over an array"),
@@ -290,11 +287,7 @@ impl Binder<'_> {
             return Err(super::operator::no_operator(symbol, &operand.ty, item));
         }
         let operand = self.convert(operand, &SqlType::Text, CastContext::Implicit)?;
-        let patterns = self.convert(
-            patterns,
-            &SqlType::Array(Box::new(SqlType::Text)),
-            CastContext::Implicit,
-        )?;
+        let patterns = self.convert(patterns, &SqlType::array(SqlType::Text), CastContext::Implicit)?;
         let arguments = vec![(operand.expr, operand.ty), (patterns.expr, patterns.ty)];
         let definition = (name, body, false, Volatility::Immutable);
         let test = tree::call(definition, arguments, SqlType::Bool, &self.settings);
@@ -310,16 +303,18 @@ impl Binder<'_> {
         all: bool,
         place: Place<'_>,
     ) -> Result<Bound> {
-        let array = self.array_subquery(query, place)?;
-        let Expr::ScalarSubquery(_) = &array.expr else {
-            return Err(Error::internal("an array of no subquery"));
-        };
-        // No row at all gives an empty array, so that ALL holds and ANY does not.
-        self.quantified_array(operand, symbol, array, all)
+        // No row at all gives a list without items, so that ALL holds and ANY does not.
+        let list = self.listed_subquery(query, false, place)?;
+        self.quantified_array(operand, symbol, list, all)
     }
 
     /// `ARRAY(SELECT …)`.
     pub(super) fn array_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
+        self.listed_subquery(query, true, place)
+    }
+
+    /// The column of a subquery as a list, or as an array.
+    fn listed_subquery(&mut self, query: &ast::Query, is_array: bool, place: Place<'_>) -> Result<Bound> {
         let (bound, marker) = self.subquery(query, place)?;
         let [column] = bound.columns.as_slice() else {
             return Err(fault(
@@ -327,14 +322,14 @@ impl Binder<'_> {
                 "subquery must return only one column",
             ));
         };
-        let ty = SqlType::Array(Box::new(column.ty.clone()));
+        let ty = SqlType::list(column.ty.clone());
         let argument = Expr::Column(column.column.clone());
         let (input, order) = self.with_order(bound.plan.clone())?;
         let call = AggregateFunction::new(Accumulator::Array, vec![argument], false, None, order);
         let name = self.unique_name("?array");
         let gathered = input.aggregate(Vec::new(), vec![Expr::AggregateFunction(call)])?;
         let array = Expr::Column(Column::from(gathered.schema().qualified_field(0)));
-        let empty = scalar_of(&Value::Array(Vec::new()), &ty)?;
+        let empty = scalar_of(&Value::Array(ArrayValue::default()), &ty)?;
         let filled = Case::new(
             None,
             vec![(
@@ -343,7 +338,16 @@ impl Binder<'_> {
             )],
             Some(Box::new(array)),
         );
-        let plan = gathered.project(vec![Expr::Case(filled).alias(name)])?;
+        let list = Bound::new(Expr::Case(filled), ty);
+        let whole = match is_array {
+            true => {
+                let array = SqlType::array(column.ty.clone());
+                self.gathered("array_agg", functions::GATHERED, list, array)
+            }
+            false => list,
+        };
+        let ty = whole.ty;
+        let plan = gathered.project(vec![whole.expr.alias(name)])?;
         Ok(Bound::new(
             Expr::ScalarSubquery(Subquery {
                 subquery: Arc::new(plan),

@@ -29,11 +29,9 @@ impl Binder<'_> {
         for array in &call.arrays {
             let bound = self.expression(array, place)?;
             let bound = match bound.ty {
-                SqlType::Unknown => self.convert(
-                    bound,
-                    &SqlType::Array(Box::new(SqlType::Text)),
-                    CastContext::Implicit,
-                )?,
+                SqlType::Unknown => {
+                    self.convert(bound, &SqlType::array(SqlType::Text), CastContext::Implicit)?
+                }
                 _ => bound,
             };
             if let SqlType::Multirange(_) | SqlType::TsVector = bound.ty {
@@ -47,7 +45,7 @@ impl Binder<'_> {
                     false,
                 ));
             }
-            sets.push(self.flattened(bound));
+            sets.push(self.items_of(bound));
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
@@ -66,7 +64,10 @@ impl Binder<'_> {
                 Some(set) => {
                     let (arguments, shared) = self.shared_arguments(arguments);
                     let columns = set.columns.iter();
-                    let arrays = columns.map(|(_, column)| self.resolve_function(column, arguments.clone()));
+                    let arrays = columns.map(|(_, column)| {
+                        let array = self.resolve_function(column, arguments.clone())?;
+                        Ok(self.items_of(array))
+                    });
                     let arrays = arrays.collect::<Result<_>>()?;
                     Ok(Sets { arrays, shared })
                 }
@@ -106,7 +107,7 @@ impl Binder<'_> {
         let ranges = self.resolve_function("unnest", vec![whole])?;
         let item = ranges.ty.clone();
         match ranges.expr {
-            Expr::Unnest(UnnestExpr { expr }) => Ok(Bound::new(*expr, SqlType::Array(Box::new(item)))),
+            Expr::Unnest(UnnestExpr { expr }) => Ok(Bound::new(*expr, SqlType::list(item))),
             _ => Err(Error::internal("a set that gives no rows")),
         }
     }

@@ -99,9 +99,8 @@ fn resolve(
         DataType::Custom(..) => return Err(undefined),
         other => (None, other.to_string().to_lowercase()),
     };
-    let array_of = |ty, brackets: usize| {
-        (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::Array(Box::new(ty)))
-    };
+    let array_of =
+        |ty, brackets: usize| (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::array(ty));
     if let Some(ty) = (schema.as_deref()).and_then(|schema| standard_domain(schema, &name)) {
         return Ok(NamedType::plain(array_of(ty, brackets)));
     }
@@ -135,7 +134,7 @@ fn resolve(
             Some("Declare an array of the type that the domain is over, with a CHECK constraint."),
         ));
     }
-    let ty = (0..brackets).fold(found.sql_type(), |ty, _| SqlType::Array(Box::new(ty)));
+    let ty = (0..brackets).fold(found.sql_type(), |ty, _| SqlType::array(ty));
     Ok(NamedType {
         ty,
         domain: found.domain().is_some().then(|| Arc::clone(&found)),

@@ -34,7 +34,7 @@ pub(crate) fn aggregate_type(
         state: state.clone(),
     };
     let lists = inputs.iter().map(|ty| {
-        let array = SqlType::Array(Box::new(ty.clone()));
+        let array = SqlType::list(ty.clone());
         Ok(Bound::new(coercion::null_of(&array)?, array))
     });
     let lists = lists.collect::<Result<Vec<_>>>()?;
@@ -79,13 +79,13 @@ impl Binder<'_> {
         let mut calls = Vec::new();
         for argument in chosen.arguments {
             let argument = self.with_decided_type(argument)?;
-            let array = SqlType::Array(Box::new(argument.ty.clone()));
+            let array = SqlType::list(argument.ty.clone());
             calls.push((Accumulator::Array, vec![argument.expr], array));
             inputs.push(argument.ty);
         }
         if calls.is_empty() {
             // Of rows that are only counted there is nothing to gather but that they are there.
-            let array = SqlType::Array(Box::new(SqlType::Bool));
+            let array = SqlType::list(SqlType::Bool);
             calls.push((Accumulator::Array, vec![crate::tree::lit(true)], array));
         }
         Ok(Accumulation {

@@ -83,7 +83,7 @@ impl Binder<'_> {
         let mut converted = Vec::with_capacity(arguments.len());
         for (place, (argument, wanted)) in arguments.into_iter().zip(wanted).enumerate() {
             let ty = match (wanted.sql_type(), place == last) {
-                (Some(ty), true) => Some(SqlType::Array(Box::new(ty))),
+                (Some(ty), true) => Some(SqlType::array(ty)),
                 (ty, false) => ty,
                 (None, true) => None,
             };

@@ -11,16 +11,15 @@ use crate::scan::OutputColumn;
 use crate::sql::{self, Description, Statement};
 use crate::system::{Parameters, PreparedRow, StatementContext, now_us};
 use crate::txn::{Transaction, TransactionOptions};
-use crate::types::{FormatSettings, SqlType, Value, WireFormat, dimensions};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
 
 /// A parameter given as text. The name of an object stays text, which the statement looks up, and so does the label of an enum: which
-/// there are is known when the statement runs. An array has the dimensions that it shows, for PostgreSQL has one type for all.
-/// Errors: as `Value::parse`.
+/// there are is known when the statement runs. Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
     match ty.object_kind().is_some() || ty.has_label() {
         true => Value::parse(text, &SqlType::Unknown, format),
-        false => Value::parse(text, &ty.with_dimensions(dimensions(text)), format),
+        false => Value::parse(text, ty, format),
     }
 }
 

@@ -10,7 +10,6 @@ use super::{CopyFrom, CopyTo, Reply};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Cursor, OpenedCursor, Outcome, Statement};
 use crate::system::{CursorPosition, Parameters, Settings, StatementContext, StatementMemory};
-use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// One run of a statement.
@@ -135,7 +134,7 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
             let (at, column) = rest.next()?;
             // Where it comes from is no part of what was told: a table that is made again, or a view, may give it as well. The NULL of a
             // column that no write has made yet is one of any type.
-            let is_as_told = column.is_unwritten || is_told_as(&column.ty, &wanted.ty);
+            let is_as_told = column.is_unwritten || column.ty == wanted.ty;
             if column.name == wanted.name && is_as_told {
                 kept.push(at);
                 break;
@@ -146,11 +145,4 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
         }
     }
     rest.all(|(_, column)| column.table_oid != 0).then_some(kept)
-}
-
-/// Whether clients are told the same of the two types: of an array not how many dimensions it has, which its values decide.
-fn is_told_as(found: &SqlType, wanted: &SqlType) -> bool {
-    found == wanted
-        || matches!((found, wanted), (SqlType::Array(_), SqlType::Array(_)))
-            && found.innermost() == wanted.innermost()
 }

@@ -499,24 +499,11 @@ pub struct Parameters {
 const TYPE_OID_MARK: char = '@';
 
 impl Parameters {
-    /// Those that a client bound to a statement described with these types. An array brings the dimensions that it has.
+    /// Those that a client bound to a statement described with these types.
     pub fn bound(values: Vec<Value>, types: &Arc<[SqlType]>) -> Parameters {
-        let is_other = |(value, ty): (&Value, &SqlType)| value.dimensions() > ty.dimensions().max(1);
-        let types = match values.iter().zip(types.iter()).any(is_other) {
-            false => Arc::clone(types),
-            true => {
-                let pairs = values.iter().zip(types.iter());
-                pairs
-                    .map(|(value, ty)| match is_other((value, ty)) {
-                        true => ty.with_dimensions(value.dimensions()),
-                        false => ty.clone(),
-                    })
-                    .collect()
-            }
-        };
         Parameters {
             values: values.into(),
-            types,
+            types: Arc::clone(types),
             constants: None,
         }
     }

@@ -113,7 +113,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("parse/tree_fields/write.rs", "write_statement"),
     ("plan/readable.rs", "describe_range"),
     ("query/aggregate.rs", "accumulation"),
-    ("query/array_value.rs", "field_access"),
     ("query/finish.rs", "finish"),
     ("query/grouping.rs", "group"),
     ("query/operator.rs", "unify"),

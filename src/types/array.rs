@@ -1,242 +1,215 @@
-//! The text form of arrays, read: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`. Called by `text_input`; what an element is, it does
+//! The text form of arrays, read: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`, `[0:1]={1,2}`. Called by `text_input`; what an element is, it does
 //! not know.
 
+use super::array_dimension::{DIMENSIONS_MAX, Dimension, ELEMENTS_MAX, element_count};
 use super::spaces::is_space;
-use super::{Value, array_fault};
+use super::{ArrayValue, Value, array_fault};
 use crate::{Error, Result};
 
-/// Reads an array; `read_element` reads the text of an element that is not NULL, without its quotes. Errors: 22P02, 0A000
-/// for more dimensions than the type has, those of the element. `is_nested`: the elements are arrays.
-pub(super) fn parse(
-    text: &str,
-    is_nested: bool,
-    read_element: impl Fn(&str) -> Result<Value>,
-) -> Result<Vec<Value>> {
+/// Reads an array; `read_element` reads the text of an element that is not NULL, without its quotes. Errors: 22P02, 2202E for
+/// bounds that hold nothing, 54000 for more dimensions or elements than an array has, those of the element.
+pub(super) fn parse(text: &str, read_element: impl Fn(&str) -> Result<Value>) -> Result<ArrayValue> {
     let malformed = || array_fault::malformed(text);
-    let trimmed = without_bounds(text.trim_matches(is_space), text)?;
-    let body = trimmed
-        .strip_prefix('{')
-        .and_then(|body| body.strip_suffix('}'))
-        .ok_or_else(malformed)?;
-    let mut elements = Vec::new();
-    if body.trim_matches(is_space).is_empty() {
-        return Ok(elements);
+    let trimmed = text.trim_matches(is_space);
+    let (bounds, body) = cut_bounds(trimmed, text)?;
+    let mut braces = Braces::default();
+    let rest = body.strip_prefix('{').and_then(|inside| braces.read(inside, 0));
+    if !rest.ok_or_else(malformed)?.is_empty() {
+        return Err(malformed());
     }
-    let mut rest = body;
-    loop {
-        let (word, quoted, after) = cut_element(rest).ok_or_else(malformed)?;
-        if is_nested && (quoted || !word.starts_with('{')) {
-            return Err(match elements.is_empty() {
-                true => fewer_dimensions(),
-                false => malformed(),
-            });
-        }
-        if !is_nested && !quoted && word.starts_with('{') {
-            return Err(match elements.is_empty() {
-                true => more_dimensions(),
-                false => malformed(),
-            });
-        }
-        elements.push(match (quoted, word.as_str()) {
-            (false, "") => return Err(malformed()),
-            (false, null) if null.eq_ignore_ascii_case("null") => Value::Null,
-            (_, word) if is_nested => {
-                let inner = read_element(word).map_err(|error| array_fault::of_whole(error, text))?;
-                if matches!(&inner, Value::Array(items) if items.is_empty()) {
-                    return Err(malformed());
-                }
-                inner
-            }
-            (_, word) => read_element(word)?,
-        });
-        match after.strip_prefix(',') {
-            Some(next) => rest = next,
-            None if after.is_empty() && (!is_nested || are_alike(&elements)) => return Ok(elements),
-            None => return Err(malformed()),
-        }
+    check_dimension_count(braces.lengths.len())?;
+    let dimensions = match bounds {
+        None => braces
+            .lengths
+            .iter()
+            .map(|length| Dimension::of(*length))
+            .collect(),
+        Some(bounds) if has_lengths(&bounds, &braces.lengths) => bounds,
+        Some(_) => return Err(array_fault::other_contents(text)),
+    };
+    check_bounds(&dimensions)?;
+    let items = braces.words.iter().map(|word| match word {
+        Some(word) => read_element(word),
+        None => Ok(Value::Null),
+    });
+    Ok(ArrayValue::shaped(items.collect::<Result<_>>()?, &dimensions))
+}
+
+/// Errors: 54000 for more dimensions than an array has.
+pub fn check_dimension_count(count: usize) -> Result<()> {
+    match count <= DIMENSIONS_MAX {
+        true => Ok(()),
+        false => Err(beyond(format!(
+            "number of array dimensions ({count}) exceeds the maximum allowed ({DIMENSIONS_MAX})"
+        ))),
     }
 }
 
-/// The refusal of a value that has more dimensions than its type.
-pub(super) fn more_dimensions() -> Error {
-    Error::unsupported(
-        "an array of more than one dimension where one of one dimension is held",
-        Some("Declare the column with a pair of brackets for each dimension, as in integer[][]."),
-    )
+/// Errors: 54000 for more elements than an array has, and for subscripts beyond the largest integer.
+pub fn check_bounds(dimensions: &[Dimension]) -> Result<()> {
+    if element_count(dimensions).is_none() {
+        return Err(beyond(format!(
+            "array size exceeds the maximum allowed ({})",
+            ELEMENTS_MAX
+        )));
+    }
+    let is_beyond = |dimension: &&Dimension| dimension.lower.checked_add(dimension.length).is_none();
+    match dimensions.iter().find(is_beyond) {
+        None => Ok(()),
+        Some(dimension) => Err(beyond(format!(
+            "array lower bound is too large: {}",
+            dimension.lower
+        ))),
+    }
 }
 
-/// The refusal of one that has fewer.
-pub(super) fn fewer_dimensions() -> Error {
-    Error::unsupported(
-        "an array of fewer dimensions than its type is declared with",
-        Some("Declare the column with a pair of brackets for each dimension of its values, as in integer[]."),
-    )
+fn beyond(message: String) -> Error {
+    Error::LimitExceeded {
+        state: crate::error::Limit::Program,
+        message,
+        hint: "Keep what is more in rows of a table.".to_string(),
+    }
 }
 
-/// The refusal of an array that counts from another number.
-pub(super) fn other_bounds(first: i32) -> Error {
-    Error::unsupported(
-        format!("an array whose first subscript is {first}"),
-        Some("Arrays count from 1 here: leave the bounds out."),
-    )
+fn has_lengths(bounds: &[Dimension], lengths: &[usize]) -> bool {
+    let own = bounds
+        .iter()
+        .map(|dimension| usize::try_from(dimension.length).ok());
+    own.eq(lengths.iter().map(|length| Some(*length)))
 }
 
-/// The array behind the bounds that a text may begin with (`[1:2]={a,b}`). Errors: 22P02; 0A000 for an array that does not count
-/// from 1.
-fn without_bounds<'a>(trimmed: &'a str, text: &str) -> Result<&'a str> {
+/// The bounds that a text may begin with (`[1:2]={a,b}`), and the array behind them. Errors: 22P02, 2202E, 54000.
+fn cut_bounds<'a>(trimmed: &'a str, text: &str) -> Result<(Option<Vec<Dimension>>, &'a str)> {
     if !trimmed.starts_with('[') {
-        return Ok(trimmed);
+        return Ok((None, trimmed));
     }
     let malformed = || array_fault::malformed(text);
-    let (bounds, body) = trimmed.split_once('=').ok_or_else(malformed)?;
-    let body = body.trim_start_matches(is_space);
-    let mut lengths = Vec::new();
-    for bound in bounds.trim_matches(is_space).split_inclusive(']') {
-        let inside = bound.trim_matches(is_space).strip_prefix('[');
-        let inside = inside
-            .and_then(|bound| bound.strip_suffix(']'))
-            .ok_or_else(malformed)?;
-        let (low, high) = inside.split_once(':').unwrap_or(("1", inside));
-        let low: i32 = low.trim().parse().map_err(|_| malformed())?;
-        let high: i32 = high.trim().parse().map_err(|_| malformed())?;
-        if low != 1 {
-            return Err(other_bounds(low));
+    let (mut bounds, mut rest) = (Vec::new(), trimmed);
+    while let Some(inside) = rest.strip_prefix('[') {
+        let (inside, after) = inside.split_once(']').ok_or_else(malformed)?;
+        let (lower, upper) = inside.split_once(':').unwrap_or(("1", inside));
+        let lower: i32 = lower.parse().map_err(|_| malformed())?;
+        let upper: i32 = upper.parse().map_err(|_| malformed())?;
+        if upper < lower {
+            return Err(Error::DataException {
+                state: "2202E",
+                message: "upper bound cannot be less than lower bound".to_string(),
+            });
         }
-        lengths.push(usize::try_from(high).map_err(|_| malformed())?);
+        check_dimension_count(bounds.len() + 1)?;
+        let length = i64::from(upper) - i64::from(lower) + 1;
+        bounds.push(Dimension {
+            length: i32::try_from(length).unwrap_or(i32::MAX),
+            lower,
+        });
+        rest = after.trim_start_matches(is_space);
     }
-    match lengths == shape(body) {
-        true => Ok(body),
-        false => Err(malformed()),
-    }
+    let body = rest.strip_prefix('=').ok_or_else(malformed)?;
+    Ok((Some(bounds), body.trim_start_matches(is_space)))
 }
 
-/// How many items the text of an array has in each dimension, judged by the first of each.
-fn shape(body: &str) -> Vec<usize> {
-    let mut lengths = Vec::new();
-    let mut rest = body.trim_matches(is_space);
-    while let Some(inside) = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-        let (mut count, mut after) = (0, inside);
-        while let Some((_, _, next)) = cut_element(after) {
+/// What stands within braces.
+#[derive(Default)]
+struct Braces {
+    /// The elements, `None`: NULL.
+    words: Vec<Option<String>>,
+    /// How many there are in each dimension.
+    lengths: Vec<usize>,
+    /// In how many braces the elements stand, once there is one.
+    leaf: Option<usize>,
+}
+
+impl Braces {
+    /// Reads what stands behind an opening brace, in so many others: what follows the closing one. `None`: malformed.
+    fn read<'t>(&mut self, inside: &'t str, depth: usize) -> Option<&'t str> {
+        // Braces without end are no array.
+        if depth > u8::MAX.into() {
+            return None;
+        }
+        let mut rest = inside.trim_start_matches(is_space);
+        if let Some(after) = rest.strip_prefix('}').filter(|_| depth == 0) {
+            return Some(after);
+        }
+        let mut count = 0;
+        loop {
+            rest = match rest.strip_prefix('{') {
+                Some(inner) if self.leaf != Some(depth) => self.read(inner, depth + 1)?,
+                Some(_) => return None,
+                None if *self.leaf.get_or_insert(depth) == depth => self.element(rest)?,
+                None => return None,
+            };
             count += 1;
-            match next.strip_prefix(',') {
-                Some(next) => after = next,
+            rest = rest.trim_start_matches(is_space);
+            match rest.strip_prefix(',') {
+                Some(next) => rest = next.trim_start_matches(is_space),
                 None => break,
             }
         }
-        lengths.push(count);
-        rest = match cut_element(inside) {
-            Some((_, false, _)) if inside.trim_start_matches(is_space).starts_with('{') => {
-                let inside = inside.trim_start_matches(is_space);
-                &inside[..length_of_nested(inside).unwrap_or(inside.len())]
-            }
-            _ => break,
-        };
-    }
-    lengths
-}
-
-/// Whether the elements are arrays of one length.
-fn are_alike(elements: &[Value]) -> bool {
-    let length = |element: &Value| match element {
-        Value::Array(items) => Some(items.len()),
-        _ => None,
-    };
-    elements
-        .windows(2)
-        .all(|pair| length(&pair[0]) == length(&pair[1]))
-}
-
-/// Cuts the first element off: its text without quotes and escapes, whether it was quoted, and what follows.
-fn cut_element(text: &str) -> Option<(String, bool, &str)> {
-    let text = text.trim_start_matches(is_space);
-    if text.starts_with('{') {
-        let (inner, rest) = text.split_at(length_of_nested(text)?);
-        return Some((inner.to_string(), false, rest.trim_start_matches(is_space)));
-    }
-    let mut word = String::new();
-    let mut chars = text.char_indices();
-    if text.starts_with('"') {
-        chars.next();
-        loop {
-            match chars.next()? {
-                (_, '\\') => word.push(chars.next()?.1),
-                (at, '"') => return Some((word, true, text[at + 1..].trim_start_matches(is_space))),
-                (_, other) => word.push(other),
-            }
+        let after = rest.strip_prefix('}')?;
+        if self.lengths.len() <= depth {
+            self.lengths.resize(depth + 1, 0);
         }
+        match self.lengths[depth] {
+            0 => self.lengths[depth] = count,
+            length if length == count => {}
+            _ => return None,
+        }
+        Some(after)
     }
-    // Blanks that end an element do not count, unless escaped.
-    let mut kept = 0;
-    for (at, c) in chars.by_ref() {
-        match c {
-            ',' => {
-                word.truncate(kept);
-                return Some((word, false, &text[at..]));
-            }
-            '\\' => {
-                let escaped = text[at + 1..].chars().next()?;
-                // The escaped character itself comes next from the iterator; keep it whatever it is.
-                word.push(escaped);
-                return cut_escaped(word, &text[at + 1 + escaped.len_utf8()..]);
-            }
-            '"' | '}' => return None,
-            '{' if !word.is_empty() => return None,
-            c => {
-                word.push(c);
-                if !is_space(c) {
-                    kept = word.len();
+
+    /// Reads an element, which ends before a comma or a brace: what follows it.
+    fn element<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        if let Some(quoted) = text.strip_prefix('"') {
+            let (word, rest) = quoted_word(quoted)?;
+            self.words.push(Some(word));
+            return Some(rest);
+        }
+        let (mut word, mut kept, mut is_escaped) = (String::new(), 0, false);
+        let mut chars = text.char_indices();
+        let rest = loop {
+            let (at, c) = chars.next()?;
+            match c {
+                ',' | '}' => break &text[at..],
+                '"' | '{' => return None,
+                '\\' => {
+                    word.push(chars.next()?.1);
+                    (kept, is_escaped) = (word.len(), true);
+                }
+                c => {
+                    word.push(c);
+                    // Blanks that end an element do not count, unless escaped.
+                    if !is_space(c) {
+                        kept = word.len();
+                    }
                 }
             }
+        };
+        word.truncate(kept);
+        if word.is_empty() {
+            return None;
         }
+        let is_null = !is_escaped && word.eq_ignore_ascii_case("null");
+        self.words.push((!is_null).then_some(word));
+        Some(rest)
     }
-    word.truncate(kept);
-    Some((word, false, ""))
 }
 
-/// How long the array is that a text begins with, its braces included.
-fn length_of_nested(text: &str) -> Option<usize> {
-    let (mut depth, mut in_quotes) = (0, false);
+/// What stands in quotes, of which the first has been read, and what follows them.
+fn quoted_word(text: &str) -> Option<(String, &str)> {
+    let mut word = String::new();
     let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => drop(chars.next()?),
-            '"' => in_quotes = !in_quotes,
-            '{' if !in_quotes => depth += 1,
-            '}' if !in_quotes => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(at + 1);
+    loop {
+        match chars.next()? {
+            (_, '\\') => word.push(chars.next()?.1),
+            (at, '"') => return Some((word, &text[at + 1..])),
+            (_, other) => word.push(other),
         }
     }
-    None
-}
-
-/// How many dimensions a text shows: the braces that it begins with.
-pub fn dimensions(text: &str) -> usize {
-    let opening = text.trim_start_matches(is_space);
-    let braces = opening.chars().filter(|c| !is_space(*c));
-    braces.take_while(|c| *c == '{').count()
-}
-
-/// The rest of an unquoted element after an escape; it counts as quoted, so that `\NULL` is a string.
-fn cut_escaped(mut word: String, rest: &str) -> Option<(String, bool, &str)> {
-    let end = rest.find(',').unwrap_or(rest.len());
-    let mut chars = rest[..end].chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => word.push(chars.next()?),
-            '"' | '{' | '}' => return None,
-            c => word.push(c),
-        }
-    }
-    Some((word, true, &rest[end..]))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::types::{FormatSettings, SqlType};
+    use crate::types::{FormatSettings, SqlType, Value};
 
     fn read(text: &str, ty: &str) -> String {
         let settings = FormatSettings::default();
@@ -248,22 +221,34 @@ mod tests {
     }
 
     #[test]
-    fn bounds_and_dimensions_are_those_of_the_type() {
+    fn bounds_and_dimensions_are_those_of_the_value() {
         let cases = [
             ("[1:2]={1,2}", "integer[]", "{1,2}"),
-            (" [2] = {1,2}", "integer[]", "{1,2}"),
+            ("[2] = {1,2}", "integer[]", "{1,2}"),
             ("[1:2][1:2]={{1,2},{3,4}}", "integer[][]", "{{1,2},{3,4}}"),
             ("[1:1]={\"a,b\"}", "text[]", "{\"a,b\"}"),
-            ("[0:1]={1,2}", "integer[]", "0A000"),
+            ("[0:1]={1,2}", "integer[]", "[0:1]={1,2}"),
+            ("[-1:-1][2:3]={{1,2}}", "integer[]", "[-1:-1][2:3]={{1,2}}"),
             ("[1:3]={1,2}", "integer[]", "22P02"),
+            ("[2:1]={}", "integer[]", "2202E"),
             ("[1:2]{1,2}", "integer[]", "22P02"),
             ("[1:2][1:1]={1,2}", "integer[]", "22P02"),
-            ("{{1,2}}", "integer[]", "0A000"),
-            ("{1,2}", "integer[][]", "0A000"),
+            ("[2147483647:2147483647]={1}", "integer[]", "54000"),
+            ("{{1,2}}", "integer[]", "{{1,2}}"),
+            ("{1,2}", "integer[][]", "{1,2}"),
             ("{}", "integer[][]", "{}"),
             ("{{1},{2,3}}", "integer[][]", "22P02"),
+            ("{{1},2}", "integer[]", "22P02"),
+            ("{1,{2}}", "integer[]", "22P02"),
             ("{{}}", "integer[][]", "22P02"),
             ("{{}, {}}", "text[][]", "22P02"),
+            ("{{{{{{{1}}}}}}}", "integer[]", "54000"),
+            (
+                "{a\\ , NULL, \\NULL, b c }",
+                "text[]",
+                "{\"a \",NULL,\"NULL\",\"b c\"}",
+            ),
+            ("{x,}", "integer[]", "22P02"),
         ];
         for (text, ty, expected) in cases {
             assert_eq!(read(text, ty), expected, "{text}");

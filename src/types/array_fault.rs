@@ -11,19 +11,20 @@ pub(super) fn malformed(text: &str) -> Error {
     }
 }
 
-/// The same error, of the whole text of which what failed is a part.
-pub(super) fn of_whole(error: Error, text: &str) -> Error {
-    match error {
-        Error::MalformedArray { .. } => malformed(text),
-        error => error,
+/// The error for one whose bounds are others than those of what it holds. 22P02.
+pub(super) fn other_contents(text: &str) -> Error {
+    Error::MalformedArray {
+        detail: "Specified array dimensions do not match array contents.".to_string(),
+        text: text.to_string(),
     }
 }
 
 fn detail(text: &str) -> String {
-    let body = match (text.starts_with('['), text.split_once('=')) {
-        (true, None) => return "Missing \"=\" after array dimensions.".to_string(),
-        (true, Some((_, body))) => body.trim_start_matches(is_space),
-        (false, _) => text,
+    let body = match behind_bounds(text) {
+        Ok(None) => text,
+        Ok(Some(body)) if body.starts_with('{') => body,
+        Ok(Some(_)) => return "Array contents must start with \"{\".".to_string(),
+        Err(detail) => return detail.to_string(),
     };
     if !body.starts_with('{') {
         return "Array value must start with \"{\" or dimension information.".to_string();
@@ -31,6 +32,35 @@ fn detail(text: &str) -> String {
     unexpected(body).unwrap_or_else(|| {
         "Multidimensional arrays must have sub-arrays with matching dimensions.".to_string()
     })
+}
+
+/// The array behind the bounds that a text begins with, if it does with any. Errors: what is wrong with them.
+fn behind_bounds(text: &str) -> Result<Option<&str>, &'static str> {
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '-' || c == '+';
+    let mut rest = text;
+    while let Some(inside) = rest.strip_prefix('[') {
+        let mut after = inside.trim_start_matches(is_of_number);
+        if after.len() == inside.len() {
+            return Err("\"[\" must introduce explicitly-specified array dimensions.");
+        }
+        if let Some(upper) = after.strip_prefix(':') {
+            after = upper.trim_start_matches(is_of_number);
+            if after.len() == upper.len() {
+                return Err("Missing array dimension value.");
+            }
+        }
+        rest = match after.strip_prefix(']') {
+            Some(next) => next.trim_start_matches(is_space),
+            None => return Err("Missing \"]\" after array dimensions."),
+        };
+    }
+    if rest.len() == text.len() {
+        return Ok(None);
+    }
+    match rest.strip_prefix('=') {
+        Some(body) => Ok(Some(body.trim_start_matches(is_space))),
+        None => Err("Missing \"=\" after array dimensions."),
+    }
 }
 
 /// What stands before the place in an array.
@@ -117,6 +147,12 @@ mod tests {
             ("{{1},{2,3}}", mismatch),
             ("{}}", junk),
             ("{a\\", end),
+            ("[1:]={1}", "Missing array dimension value."),
+            (
+                "[a]={1}",
+                "\"[\" must introduce explicitly-specified array dimensions.",
+            ),
+            ("[1]=1", "Array contents must start with \"{\"."),
             ("[1]", "Missing \"=\" after array dimensions."),
             ("{}x", junk),
             ("{\"a", end),

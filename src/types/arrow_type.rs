@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Fields, IntervalUnit, TimeUnit};
 
+use super::array_column::{array_carrier, item_field};
 use super::{CatalogType, NumericSize, RecordType, SqlType};
 
 /// The field metadata key that holds the SQL type's name where the Arrow type alone does not tell it.
@@ -50,7 +51,8 @@ impl SqlType {
             SqlType::Interval(_) => DataType::Interval(IntervalUnit::MonthDayNano),
             SqlType::Uuid => DataType::FixedSizeBinary(16),
             SqlType::Record(ty) => DataType::Struct(columns_of(ty)),
-            SqlType::Array(element) => list_of(element.arrow_type()),
+            SqlType::Array(item) if self.is_list() => list_of(item.arrow_type()),
+            SqlType::Array(element) => array_carrier(element.arrow_type()),
             SqlType::Int2Vector => list_of(DataType::Int16),
             SqlType::Catalog(
                 CatalogType::Regproc
@@ -124,8 +126,11 @@ impl SqlType {
             | DataType::LargeList(item)
             | DataType::FixedSizeList(item, _)
             | DataType::ListView(item)
-            | DataType::LargeListView(item) => SqlType::Array(Box::new(SqlType::from_field(item))),
-            DataType::Struct(columns) => {
+            | DataType::LargeListView(item) => SqlType::list(SqlType::from_field(item)),
+            carrier @ DataType::Struct(columns) => {
+                if let Some(item) = item_field(carrier) {
+                    return SqlType::array(SqlType::from_field(item));
+                }
                 let columns = columns.iter().map(|column| {
                     let ty = SqlType::from_field(column);
                     (column.name().clone(), ty)
@@ -180,7 +185,9 @@ mod tests {
     #[test]
     fn fields_tell_every_type_apart() {
         for ty in every_type() {
+            let list = SqlType::list(ty.clone());
             assert_eq!(SqlType::from_field(&ty.field("c", true)), ty);
+            assert_eq!(SqlType::from_field(&list.field("c", true)), list);
         }
     }
 

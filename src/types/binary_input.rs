@@ -3,9 +3,9 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{
-    CatalogType, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue, RecordType, SqlType,
-    Value, array, bits, element_type, internal_char, json, packed, precision, range_bytes, record_input,
-    strings, text_search,
+    ArrayValue, CatalogType, Dimension, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue,
+    RecordType, SqlType, Value, array, bits, element_count, element_type, internal_char, json, packed,
+    precision, range_bytes, record_input, strings, text_search,
 };
 use crate::error::utf8;
 use crate::{Error, Result};
@@ -22,7 +22,7 @@ impl Value {
                 Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))
             }
             SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => {
-                Value::Array(read_array(bytes, element_type(ty), parameter)?)
+                Value::Array(read_array(bytes, ty, parameter)?)
             }
             SqlType::Catalog(CatalogType::PgLsn) => Value::Int(lsn(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Catalog(CatalogType::Tid) => {
@@ -97,12 +97,6 @@ fn read_interval(bytes: &[u8]) -> Option<Result<Interval>> {
         days: i32::from_be_bytes(*days),
         microseconds,
     }))
-}
-
-/// How many dimensions the binary form of an array shows.
-pub fn binary_dimensions(bytes: &[u8]) -> usize {
-    let first = bytes.first_chunk().map(|word| i32::from_be_bytes(*word));
-    first.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
@@ -240,8 +234,8 @@ fn read_record(bytes: &[u8], ty: &RecordType, parameter: usize) -> Result<Vec<Va
     }
 }
 
-/// An array of the element, which may be an array itself: then one of more dimensions.
-fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<Value>> {
+/// An array of the type, or a vector, whose subscripts nobody asks for.
+fn read_array(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<ArrayValue> {
     let damaged = || Error::InvalidBinary { parameter };
     let mut rest = bytes;
     let mut word = || {
@@ -249,54 +243,34 @@ fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<V
         rest = after;
         Some(i32::from_be_bytes(*word))
     };
-    let dimensions = word().ok_or_else(damaged)?;
+    let count = word().and_then(|count| usize::try_from(count).ok());
+    let count = count.ok_or_else(damaged)?;
     let (_has_null, _element_oid) = (word().ok_or_else(damaged)?, word().ok_or_else(damaged)?);
-    if dimensions == 0 {
-        return Ok(Vec::new());
+    array::check_dimension_count(count)?;
+    let mut dimensions = Vec::with_capacity(count);
+    for _ in 0..count {
+        let length = word().ok_or_else(damaged)?;
+        let lower = word().ok_or_else(damaged)?;
+        dimensions.push(Dimension { length, lower });
     }
-    let nested = element.dimensions() + 1;
-    match usize::try_from(dimensions) {
-        Ok(dimensions) if dimensions == nested => {}
-        Ok(dimensions) if dimensions > nested => return Err(array::more_dimensions()),
-        Ok(_) => return Err(array::fewer_dimensions()),
-        Err(_) => return Err(damaged()),
-    }
-    let mut lengths = Vec::with_capacity(nested);
-    for _ in 0..nested {
-        let length = word().and_then(|count| usize::try_from(count).ok());
-        lengths.push(length.ok_or_else(damaged)?);
-        let lower_bound = word().ok_or_else(damaged)?;
-        if lower_bound != 1 && !matches!(lower_bound, 0 if nested == 1) {
-            return Err(array::other_bounds(lower_bound));
-        }
-    }
-    let elements = read_elements(&mut rest, &lengths, element, parameter)?;
-    match rest.is_empty() {
-        true => Ok(elements),
-        false => Err(damaged()),
+    array::check_bounds(&dimensions)?;
+    let count = element_count(&dimensions).ok_or_else(damaged)?;
+    let elements = read_elements(&mut rest, count, element_type(ty), parameter)?;
+    match (rest.is_empty(), ty) {
+        (false, _) => Err(damaged()),
+        (true, SqlType::Array(_)) => Ok(ArrayValue::shaped(elements, &dimensions)),
+        (true, _) => Ok(elements.into()),
     }
 }
 
-/// The elements of one dimension, and of those inside it. Each takes four bytes at least, which bounds what is reserved.
-fn read_elements(
-    rest: &mut &[u8],
-    lengths: &[usize],
-    element: &SqlType,
-    parameter: usize,
-) -> Result<Vec<Value>> {
+/// So many elements. Each takes four bytes at least, which bounds what is reserved.
+fn read_elements(rest: &mut &[u8], count: usize, element: &SqlType, parameter: usize) -> Result<Vec<Value>> {
     let damaged = || Error::InvalidBinary { parameter };
-    let Some((count, inner)) = lengths.split_first() else {
-        return Err(damaged());
-    };
-    if *count > rest.len() / 4 {
+    if count > rest.len() / 4 {
         return Err(damaged());
     }
-    let mut elements = Vec::with_capacity(*count);
-    for _ in 0..*count {
-        if let (SqlType::Array(item), [_, ..]) = (element, inner) {
-            elements.push(Value::Array(read_elements(rest, inner, item, parameter)?));
-            continue;
-        }
+    let mut elements = Vec::with_capacity(count);
+    for _ in 0..count {
         let (length, after) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
         *rest = after;
         match i32::from_be_bytes(*length) {

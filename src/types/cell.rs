@@ -8,7 +8,8 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use super::{EnumValue, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType, Value};
+use super::array_column::{dimensions_at, items_of};
+use super::{ArrayValue, EnumValue, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -72,8 +73,8 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
                     .map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?,
             )
         }
-        DataType::Struct(_) => row_at(array, row, ty)?,
-        DataType::List(_) => items_at(array, row, ty)?,
+        DataType::Struct(_) if matches!(ty, SqlType::Record(_)) => row_at(array, row, ty)?,
+        DataType::Struct(_) | DataType::List(_) => array_at(array, row, ty)?,
         other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
     })
 }
@@ -100,12 +101,17 @@ fn row_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
     values.collect::<Result<_>>().map(Value::Record)
 }
 
-/// The items of an array.
-fn items_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
-    let items = array.as_list::<i32>().value(row);
+/// An array.
+fn array_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
+    let of_none = || Error::internal("an array where none was expected");
+    let dimensions = dimensions_at(array, row).ok_or_else(of_none)?;
+    let items = items_of(array).ok_or_else(of_none)?.value(row);
     let item_type = element_type(ty);
     let values = (0..items.len()).map(|item| value_at(&items, item, item_type));
-    values.collect::<Result<_>>().map(Value::Array)
+    Ok(Value::Array(ArrayValue::shaped(
+        values.collect::<Result<_>>()?,
+        &dimensions,
+    )))
 }
 
 /// The range or multirange that bytes are.

@@ -13,6 +13,8 @@ use arrow::compute::CastOptions;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use super::array_column::{dimensions_in, item_field, items_of, shapes_of};
+use super::array_dimension::{Dimension, put_array};
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
@@ -73,6 +75,8 @@ pub(super) enum Source {
     Record(Vec<(ColumnEncoder, u32)>),
     List {
         array: ListArray,
+        /// `None`: each array is one dimension from 1.
+        shapes: Option<BinaryArray>,
         element: Box<ColumnEncoder>,
         element_oid: u32,
     },
@@ -137,6 +141,7 @@ fn carried(ty: &SqlType, array: &ArrayRef) -> Result<ArrayRef> {
         // Decimals bring their own scale.
         (DataType::Decimal128(..), DataType::Decimal128(..)) => true,
         (DataType::List(_), DataType::List(_)) => true,
+        (DataType::Struct(_), found) if item_field(&expected).is_some() => item_field(found).is_some(),
         (DataType::Struct(columns), DataType::Struct(found)) => columns.len() == found.len(),
         (expected, found) => expected == found,
     };
@@ -209,11 +214,14 @@ impl Source {
             }
             SqlType::Record(ty) => Source::of_record(ty, array, format, settings)?,
             SqlType::Array(element) => {
-                let array: ListArray = array.as_list().clone();
+                let shapes = shapes_of(array).cloned();
+                let array = items_of(array).cloned();
+                let array = array.ok_or_else(|| Error::internal("an array that is carried by none"))?;
                 let element_oid = element.oid();
                 let element = Box::new(ColumnEncoder::new(element, array.values(), format, settings)?);
                 Source::List {
                     array,
+                    shapes,
                     element,
                     element_oid,
                 }
@@ -312,19 +320,6 @@ impl Source {
         })
     }
 
-    /// The OID of what the lists of a list of any dimensions hold.
-    fn innermost_oid(&self) -> u32 {
-        match self {
-            Source::List {
-                element, element_oid, ..
-            } => match &element.source {
-                inner @ Source::List { .. } => inner.innermost_oid(),
-                _ => *element_oid,
-            },
-            _ => 0,
-        }
-    }
-
     fn of_record(
         ty: &RecordType,
         array: &ArrayRef,
@@ -350,19 +345,7 @@ impl Source {
                     }
                 }
             }
-            (Source::Record(columns), WireFormat::Text) => {
-                out.push(b'(');
-                for (i, (column, _)) in columns.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    let start = out.len();
-                    if column.encode(row, out) {
-                        quote_field(out, start);
-                    }
-                }
-                out.push(b')');
-            }
+            (Source::Record(columns), WireFormat::Text) => put_row(out, columns, row),
             (Source::Record(columns), WireFormat::Binary) => {
                 out.extend_from_slice(&(columns.len() as i32).to_be_bytes());
                 for (column, oid) in columns {
@@ -370,18 +353,34 @@ impl Source {
                     column.encode_field(row, out);
                 }
             }
-            (Source::List { array, element, .. }, WireFormat::Text) => {
-                out.push(b'{');
-                // A list inside a list is another dimension, not a text.
-                let quoted = !matches!(element.source, Source::List { .. });
-                put_elements(out, array, element, row, b',', quoted);
-                out.push(b'}');
+            (
+                Source::List {
+                    array,
+                    shapes,
+                    element,
+                    ..
+                },
+                WireFormat::Text,
+            ) => {
+                let rows = element_rows(array, row);
+                put_array(out, &own_dimensions(array, shapes, row), |out, place| {
+                    put_element(out, element, rows.start + place, true);
+                });
             }
             (Source::Vector { array, element, .. }, WireFormat::Text) => {
-                put_elements(out, array, element, row, b' ', false);
+                put_vector(out, element, element_rows(array, row));
             }
-            (Source::List { array, element, .. }, WireFormat::Binary) => {
-                put_binary_array(out, array, element, self.innermost_oid(), 1, row);
+            (
+                Source::List {
+                    array,
+                    shapes,
+                    element,
+                    element_oid,
+                },
+                WireFormat::Binary,
+            ) => {
+                let dimensions = own_dimensions(array, shapes, row);
+                put_binary_array(out, element, *element_oid, &dimensions, element_rows(array, row));
             }
             (
                 Source::Vector {
@@ -390,9 +389,41 @@ impl Source {
                     element_oid,
                 },
                 WireFormat::Binary,
-            ) => put_binary_array(out, array, element, *element_oid, 0, row),
+            ) => {
+                let rows = element_rows(array, row);
+                let dimension = Dimension {
+                    lower: 0,
+                    ..Dimension::of(rows.len())
+                };
+                put_binary_array(out, element, *element_oid, &[dimension], rows);
+            }
             _ => {}
         }
+    }
+}
+
+/// A row in its text form.
+fn put_row(out: &mut Vec<u8>, columns: &[(ColumnEncoder, u32)], row: usize) {
+    out.push(b'(');
+    for (i, (column, _)) in columns.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        let start = out.len();
+        if column.encode(row, out) {
+            quote_field(out, start);
+        }
+    }
+    out.push(b')');
+}
+
+/// A vector in its text form, which has no braces.
+fn put_vector(out: &mut Vec<u8>, element: &ColumnEncoder, rows: std::ops::Range<usize>) {
+    for (i, row) in rows.enumerate() {
+        if i > 0 {
+            out.push(b' ');
+        }
+        put_element(out, element, row, false);
     }
 }
 
@@ -455,24 +486,17 @@ fn element_rows(array: &ListArray, row: usize) -> std::ops::Range<usize> {
     offsets[row] as usize..offsets[row + 1] as usize
 }
 
-fn put_elements(
-    out: &mut Vec<u8>,
-    array: &ListArray,
-    element: &ColumnEncoder,
-    row: usize,
-    between: u8,
-    quoted: bool,
-) {
-    for (i, element_row) in element_rows(array, row).enumerate() {
-        if i > 0 {
-            out.push(between);
-        }
-        let start = out.len();
-        if !element.encode(element_row, out) {
-            out.extend_from_slice(b"NULL");
-        } else if quoted {
-            quote_element(out, start);
-        }
+/// The dimensions of a row's array; none where the bytes of its shape are none.
+fn own_dimensions(array: &ListArray, shapes: &Option<BinaryArray>, row: usize) -> Vec<Dimension> {
+    dimensions_in(array, shapes.as_ref(), row).unwrap_or_default()
+}
+
+fn put_element(out: &mut Vec<u8>, element: &ColumnEncoder, row: usize, quoted: bool) {
+    let start = out.len();
+    if !element.encode(row, out) {
+        out.extend_from_slice(b"NULL");
+    } else if quoted {
+        quote_element(out, start);
     }
 }
 
@@ -480,52 +504,27 @@ fn put_elements(
 /// behind its length.
 fn put_binary_array(
     out: &mut Vec<u8>,
-    array: &ListArray,
     element: &ColumnEncoder,
     oid: u32,
-    lower_bound: i32,
-    row: usize,
+    dimensions: &[Dimension],
+    rows: std::ops::Range<usize>,
 ) {
     let start = out.len();
-    let lengths = lengths(array, element, row);
-    out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
+    // What holds nothing has no dimension.
+    let dimensions = if rows.is_empty() { &[] } else { dimensions };
+    out.extend_from_slice(&(dimensions.len() as i32).to_be_bytes());
     out.extend_from_slice(&0_i32.to_be_bytes());
     out.extend_from_slice(&oid.to_be_bytes());
-    for length in &lengths {
-        out.extend_from_slice(&length.to_be_bytes());
-        out.extend_from_slice(&lower_bound.to_be_bytes());
+    for dimension in dimensions {
+        out.extend_from_slice(&dimension.length.to_be_bytes());
+        out.extend_from_slice(&dimension.lower.to_be_bytes());
     }
-    if !lengths.is_empty() && put_binary_elements(out, array, element, row) {
-        out[start + 4..start + 8].copy_from_slice(&1_i32.to_be_bytes());
-    }
-}
-
-/// The length in each dimension, none of an empty array: the arrays of an array are all as long as the first.
-fn lengths(array: &ListArray, element: &ColumnEncoder, row: usize) -> Vec<i32> {
-    let rows = element_rows(array, row);
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let mut all = vec![rows.len() as i32];
-    if let Source::List { array, element, .. } = &element.source {
-        all.extend(lengths(array, element, rows.start));
-    }
-    all
-}
-
-/// Appends the elements of a row, those of its lists one behind the other; answers whether one is NULL.
-fn put_binary_elements(out: &mut Vec<u8>, array: &ListArray, element: &ColumnEncoder, row: usize) -> bool {
-    let mut has_null = false;
-    for row in element_rows(array, row) {
-        match &element.source {
-            Source::List { array, element, .. } => has_null |= put_binary_elements(out, array, element, row),
-            _ => {
-                has_null |= element.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-                element.encode_field(row, out);
-            }
+    for row in rows {
+        if element.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            out[start + 4..start + 8].copy_from_slice(&1_i32.to_be_bytes());
         }
+        element.encode_field(row, out);
     }
-    has_null
 }
 
 #[cfg(test)]
@@ -540,6 +539,7 @@ mod tests {
 
     use super::*;
     use crate::types::Numeric;
+    use crate::types::array_column::{ShapeBuilder, array_column};
 
     /// What the column's first two rows print, by the type that its Arrow type stands for.
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
@@ -638,21 +638,22 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_arrays_are_sent_with_their_dimensions() {
+    fn arrays_are_sent_with_their_dimensions() {
         let ty = SqlType::from_formatted("integer[][]").unwrap().unwrap();
         let settings = FormatSettings::default();
-        let mut lists = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
-        for row in [[Some(1), Some(2)], [Some(3), None]] {
-            lists.values().append_value(row);
-        }
-        lists.append(true);
-        lists.append(true);
-        let lists: ArrayRef = Arc::new(lists.finish());
-        let encoder = ColumnEncoder::new(&ty, &lists, WireFormat::Binary, &settings).unwrap();
-        for (row, text, dimensions) in [(0, "{{1,2},{3,NULL}}", 2), (1, "{}", 0)] {
+        let mut lists = ListBuilder::new(Int32Builder::new());
+        lists.append_value([Some(1), Some(2), Some(3), None]);
+        lists.append_value([]);
+        lists.append_value([Some(5)]);
+        let mut shapes = ShapeBuilder::default();
+        shapes.append(Some(&[Dimension::of(2), Dimension::of(2)]));
+        shapes.append(None);
+        shapes.append(Some(&[Dimension { length: 1, lower: 0 }]));
+        let arrays = array_column(lists.finish(), shapes.finish());
+        let encoder = ColumnEncoder::new(&ty, &arrays, WireFormat::Binary, &settings).unwrap();
+        for (row, text) in [(0, "{{1,2},{3,NULL}}"), (1, "{}"), (2, "[0:0]={5}")] {
             let mut sent = Vec::new();
             encoder.encode(row, &mut sent);
-            assert_eq!(crate::types::binary_dimensions(&sent), dimensions);
             let read = Value::from_binary(&sent, &ty, 1).unwrap();
             assert_eq!(read, Value::parse(text, &ty, &settings).unwrap());
             for end in 0..sent.len() {

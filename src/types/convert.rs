@@ -6,7 +6,7 @@ use super::datetime_decoder::day_of;
 use super::datetime_input::micros;
 use super::{
     CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, PackedKind, PackedValue, RecordType,
-    SqlType, TimeTz, Value, array, bits, floats, money, precision, strings,
+    SqlType, TimeTz, Value, bits, floats, money, precision, strings,
 };
 use crate::{Error, Result};
 
@@ -485,14 +485,12 @@ fn to_array(value: Value, element: &SqlType, settings: &FormatSettings, kind: Ki
     let Value::Array(elements) = value else {
         return None;
     };
-    let nests = matches!(element, SqlType::Array(_));
-    let converted: Option<Result<Vec<Value>>> = elements
-        .into_iter()
-        .map(|value| match (&value, nests) {
-            (Value::Array(_), false) => Some(Err(array::more_dimensions())),
-            (Value::Array(_) | Value::Null, _) | (_, false) => convert(value, element, settings, kind),
-            (_, true) => Some(Err(array::fewer_dimensions())),
-        })
-        .collect();
-    converted.map(|elements| elements.map(Value::Array))
+    let converted = elements.try_map(|value| match convert(value, element, settings, kind) {
+        Some(converted) => converted.map_err(Some),
+        None => Err(None),
+    });
+    match converted {
+        Ok(array) => Some(Ok(Value::Array(array))),
+        Err(error) => error.map(Err),
+    }
 }

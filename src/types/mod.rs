@@ -8,15 +8,18 @@
 //!
 //! What is kept of PostgreSQL's types and what is not: timestamps reach from 4714 BC to 294246 AD (PostgreSQL: 294276),
 //! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric(p,s) of at
-//! most 38 digits takes no NaN; an array has the dimensions of its type and counts from 1.
+//! most 38 digits takes no NaN.
 
 mod array;
+mod array_column;
+mod array_dimension;
 mod array_fault;
 mod array_quotes;
 mod arrow_type;
 mod binary_input;
 pub(crate) mod bits;
 pub(crate) mod calendar;
+mod catalog_type;
 mod cell;
 mod column_encoder;
 mod convert;
@@ -78,9 +81,13 @@ mod value;
 mod zone;
 mod zone_abbreviations;
 
-pub use array::dimensions;
+pub use array::{check_bounds, check_dimension_count};
+pub use array_column::{
+    ShapeBuilder, array_column, dimensions_at, item_field, items_of, lists_of, shapes_of,
+};
+pub use array_dimension::{Dimension, element_count, put_shape, read_shape, shape_length};
 pub use arrow_type::TYPE_METADATA_KEY;
-pub use binary_input::binary_dimensions;
+pub use catalog_type::CatalogType;
 pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;
@@ -109,8 +116,8 @@ pub use range_kind::RangeKind;
 pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
-    CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
-    array_oid_of_rows, relation_of_row_array,
+    FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType, array_oid_of_rows,
+    relation_of_row_array,
 };
 pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};
@@ -119,7 +126,7 @@ pub(crate) use time_tz::TimeTz;
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
 pub use type_table::TYPES;
-pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
+pub use value::{ArrayValue, MultirangeValue, RangeBound, RangeValue, Value};
 pub use zone::Zone;
 pub(crate) use zone::name_of_offset;
 pub(crate) use zone_abbreviations::{abbreviated_zone, abbreviations};

@@ -1,11 +1,14 @@
 //! `SqlType`: every type a column, parameter or result may have. Names and OIDs stand in `type_names`, the Arrow types
 //! that carry them in `arrow_type`. Everybody uses it; it knows nothing of values.
 
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnumType, IntervalRange, PackedKind, RangeKind};
+use super::array_dimension::DIMENSIONS_MAX;
+use super::{CatalogType, EnumType, IntervalRange, PackedKind, RangeKind};
 
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
@@ -13,8 +16,6 @@ pub const FIXED_PRECISION_MAX: u16 = 38;
 pub(super) const NUMERIC_PRECISION_MAX: i64 = 1_000;
 /// The most digits behind the second: microseconds.
 pub(crate) const SECOND_DIGITS_MAX: u8 = 6;
-/// Dimensions that an array has at most; PostgreSQL's.
-const DIMENSIONS_MAX: usize = 6;
 /// The longest varchar(n) and char(n), in characters; PostgreSQL's.
 pub(super) const CHARACTERS_MAX: u32 = 10_485_760;
 
@@ -122,8 +123,8 @@ pub enum SqlType {
     Range(RangeKind),
     /// Binary, of `range_bytes`.
     Multirange(RangeKind),
-    /// List of the element.
-    Array(Box<SqlType>),
+    /// Struct of a list of the items and of the shape: see `array_column`. Of a list: List of the items.
+    Array(ArrayType),
     /// int2vector of the catalogs: List(Int16), printed `1 2`.
     Int2Vector,
     /// A type that only catalog relations have.
@@ -134,119 +135,67 @@ pub enum SqlType {
     Void,
 }
 
-/// A type that the system catalogs are made of; columns of tables may be of some (`is_stored`). The comment names the Arrow type that carries it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CatalogType {
-    /// Int64: the oid of a function.
-    Regproc,
-    /// Int64: the oid of a function, printed with its arguments.
-    Regprocedure,
-    /// Int64: the oid of an operator.
-    Regoper,
-    /// Int64: the oid of an operator, printed with its operands.
-    Regoperator,
-    /// Int64: the oid of a type.
-    Regtype,
-    /// Int64: the oid of a schema.
-    Regnamespace,
-    /// Int64: the oid of a role.
-    Regrole,
-    /// Int64: the oid of a collation.
-    Regcollation,
-    /// Utf8: what a regclass leaves a query as, because clients are sent the object's name.
-    RegclassName,
-    /// Utf8: see `RegclassName`.
-    RegprocName,
-    /// Utf8: see `RegclassName`.
-    RegprocedureName,
-    /// Utf8: see `RegclassName`.
-    RegoperName,
-    /// Utf8: see `RegclassName`.
-    RegoperatorName,
-    /// Utf8: see `RegclassName`.
-    RegtypeName,
-    /// Utf8: see `RegclassName`.
-    RegnamespaceName,
-    /// Utf8: see `RegclassName`.
-    RegroleName,
-    /// Utf8: see `RegclassName`.
-    RegcollationName,
-    /// Int64.
-    Xid,
-    /// Int64: the number of a command in its transaction.
-    Cid,
-    /// Int64: the number of a row, of which block and offset are the high and the low part.
-    Tid,
-    /// Int64: the number of a transaction, which never comes again.
-    Xid8,
-    /// Utf8: `first:next:open,open`.
-    PgSnapshot,
-    /// Utf8: the same under its older name.
-    TxidSnapshot,
-    /// List(Int64), printed `1 2`.
-    OidVector,
-    /// Utf8.
-    Aclitem,
-    /// Utf8: a default or view expression, as SQL text.
-    NodeTree,
-    /// Utf8: the name of a configuration of text search.
-    Regconfig,
-    /// Utf8: the name of a dictionary of text search.
-    Regdictionary,
-    /// Utf8: a path in the form in which it prints.
-    JsonPath,
-    /// Utf8: the name of a cursor.
-    Refcursor,
-    /// Int64: a place in a log, less 2^63.
-    PgLsn,
-    /// Utf8: an array of any type, as text.
-    AnyArray,
-    /// Utf8: a row of any shape, as text.
-    Record,
-    /// Utf8: what a function gives that gives nothing: the empty text, or NULL.
-    Void,
+/// What the values of an array type hold: elements, which are no arrays. How many dimensions an array has belongs to the value, so that
+/// `int[]` and `int[][]` are one type; what a column was declared with is kept beside it, for `pg_attribute` and for the codec.
+#[derive(Debug, Clone)]
+pub struct ArrayType {
+    element: Box<SqlType>,
+    /// 0: of a list.
+    declared: usize,
 }
 
-impl CatalogType {
-    /// Whether columns of tables may be of it: not what only leaves a query, and no pseudo-type.
-    pub(crate) fn is_stored(self) -> bool {
-        match self {
-            CatalogType::Regproc
-            | CatalogType::Regprocedure
-            | CatalogType::Regoper
-            | CatalogType::Regoperator
-            | CatalogType::Regtype
-            | CatalogType::Regnamespace
-            | CatalogType::Regrole
-            | CatalogType::Regcollation
-            | CatalogType::Xid
-            | CatalogType::Cid
-            | CatalogType::Tid
-            | CatalogType::Xid8
-            | CatalogType::PgSnapshot
-            | CatalogType::TxidSnapshot
-            | CatalogType::OidVector
-            | CatalogType::Aclitem
-            | CatalogType::Regconfig
-            | CatalogType::Regdictionary
-            | CatalogType::JsonPath
-            | CatalogType::Refcursor
-            | CatalogType::PgLsn => true,
-            CatalogType::RegclassName
-            | CatalogType::RegprocName
-            | CatalogType::RegprocedureName
-            | CatalogType::RegoperName
-            | CatalogType::RegoperatorName
-            | CatalogType::RegtypeName
-            | CatalogType::RegnamespaceName
-            | CatalogType::RegroleName
-            | CatalogType::RegcollationName
-            | CatalogType::NodeTree
-            | CatalogType::AnyArray
-            | CatalogType::Record
-            | CatalogType::Void => false,
-        }
+impl ArrayType {
+    /// The pairs of brackets that it was declared with; 0 of a list.
+    pub fn declared_dimensions(&self) -> usize {
+        self.declared
+    }
+
+    /// Arrays of what is made of the element, declared alike.
+    pub fn map(&self, made: impl FnOnce(&SqlType) -> SqlType) -> SqlType {
+        let element = Box::new(made(&self.element));
+        let declared = self.declared;
+        SqlType::Array(ArrayType { element, declared })
+    }
+}
+
+impl SqlType {
+    /// The type of arrays of a type; of an array's, the same with one more dimension declared.
+    pub fn array(item: SqlType) -> SqlType {
+        let (element, declared) = match item {
+            SqlType::Array(ArrayType { element, declared }) if declared > 0 => (element, declared),
+            item => (Box::new(item), 0),
+        };
+        let declared = (declared + 1).min(DIMENSIONS_MAX);
+        SqlType::Array(ArrayType { element, declared })
+    }
+
+    /// The type of lists of a type, which may be arrays: what is gathered within a plan, and no type of SQL.
+    pub fn list(item: SqlType) -> SqlType {
+        let element = Box::new(item);
+        SqlType::Array(ArrayType { element, declared: 0 })
+    }
+}
+
+/// The element.
+impl Deref for ArrayType {
+    type Target = SqlType;
+    fn deref(&self) -> &SqlType {
+        &self.element
+    }
+}
+
+// Derived, they would tell `int[]` from `int[][]`.
+impl PartialEq for ArrayType {
+    fn eq(&self, other: &ArrayType) -> bool {
+        self.element == other.element && (self.declared == 0) == (other.declared == 0)
+    }
+}
+
+impl Eq for ArrayType {}
+
+impl Hash for ArrayType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.element, self.declared == 0).hash(state);
     }
 }
 
@@ -268,7 +217,7 @@ impl SqlType {
     pub fn with_any_digits(&self) -> SqlType {
         match self {
             SqlType::Numeric(_) => SqlType::Numeric(None),
-            SqlType::Array(item) => SqlType::Array(Box::new(item.with_any_digits())),
+            SqlType::Array(item) => item.map(SqlType::with_any_digits),
             other => other.clone(),
         }
     }
@@ -296,7 +245,20 @@ impl SqlType {
         }
     }
 
-    /// What an array of any dimensions holds; itself, if it is none.
+    /// Whether it is a vector of the catalogs, whose subscripts begin with 0.
+    pub fn is_vector(&self) -> bool {
+        matches!(
+            self,
+            SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector)
+        )
+    }
+
+    /// Whether it is what a list of items alone carries: what was gathered, or a vector.
+    pub fn is_list(&self) -> bool {
+        self.is_vector() || matches!(self, SqlType::Array(item) if item.declared == 0)
+    }
+
+    /// What an array holds; itself, if it is none.
     pub fn innermost(&self) -> &SqlType {
         match self {
             SqlType::Array(item) => item.innermost(),
@@ -304,22 +266,11 @@ impl SqlType {
         }
     }
 
-    /// The dimensions of the arrays that a column of it holds (pg_attribute.attndims); 0 of what is no array.
-    pub fn dimensions(&self) -> usize {
+    /// The dimensions that an array was declared with (pg_attribute.attndims); 0 of what is no array.
+    pub fn declared_dimensions(&self) -> usize {
         match self {
-            SqlType::Array(item) => 1 + item.dimensions(),
+            SqlType::Array(item) => item.declared_dimensions(),
             _ => 0,
-        }
-    }
-
-    /// An array type with as many dimensions as a value shows; any other type stays.
-    pub fn with_dimensions(&self, count: usize) -> SqlType {
-        match self {
-            SqlType::Array(_) => {
-                let nested = |ty, _| SqlType::Array(Box::new(ty));
-                (0..count.clamp(1, DIMENSIONS_MAX)).fold(self.innermost().clone(), nested)
-            }
-            ty => ty.clone(),
         }
     }
 
@@ -336,7 +287,7 @@ impl SqlType {
             SqlType::Bit(_) => SqlType::Bit(None),
             SqlType::VarBit(_) => SqlType::VarBit(None),
             SqlType::Packed(kind) => SqlType::Packed(kind.whole()),
-            SqlType::Array(element) => SqlType::Array(Box::new(element.comparison_type())),
+            SqlType::Array(item) => item.map(SqlType::comparison_type),
             other => other.clone(),
         }
     }
@@ -399,7 +350,7 @@ impl SqlType {
             SqlType::Catalog(CatalogType::Regnamespace) => SqlType::Catalog(CatalogType::RegnamespaceName),
             SqlType::Catalog(CatalogType::Regrole) => SqlType::Catalog(CatalogType::RegroleName),
             SqlType::Catalog(CatalogType::Regcollation) => SqlType::Catalog(CatalogType::RegcollationName),
-            SqlType::Array(item) => SqlType::Array(Box::new(item.output_type())),
+            SqlType::Array(item) => item.map(SqlType::output_type),
             other => other.clone(),
         }
     }
@@ -566,7 +517,7 @@ mod tests {
     fn pair() -> RecordType {
         let columns = [
             ("a".to_string(), SqlType::Int4),
-            ("b c".to_string(), SqlType::Array(Box::new(SqlType::Text))),
+            ("b c".to_string(), SqlType::array(SqlType::Text)),
         ];
         RecordType::of_relation(16_400, "Pair", 3, columns)
     }
@@ -579,7 +530,7 @@ mod tests {
             ("y".to_string(), SqlType::Jsonb),
         ]);
         let outer = SqlType::Record(Arc::new(outer));
-        for ty in [inner.clone(), outer.clone(), SqlType::Array(Box::new(outer))] {
+        for ty in [inner.clone(), outer.clone(), SqlType::array(outer)] {
             assert_eq!(SqlType::from_field(&ty.field("c", true)), ty);
         }
         assert_eq!(inner.name(), "\"Pair\"");

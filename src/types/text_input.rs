@@ -114,9 +114,7 @@ impl Value {
             }
             SqlType::Jsonb => Value::Text(json::normalize(text)?),
             SqlType::Array(element) => {
-                let is_nested = matches!(**element, SqlType::Array(_));
-                let read = |word: &str| Value::parse(word, element, settings);
-                Value::Array(array::parse(text, is_nested, read)?)
+                Value::Array(array::parse(text, |word| Value::parse(word, element, settings))?)
             }
             SqlType::Int2Vector => {
                 let elements = text.split(is_space).filter(|element| !element.is_empty());

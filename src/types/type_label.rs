@@ -9,6 +9,8 @@ use super::{EnumType, RecordType, SqlType};
 const ENUM_PREFIX: &str = "enum ";
 /// The same before a row type.
 const RECORD_PREFIX: &str = "row ";
+/// The same before what the items of a list are of.
+const LIST_PREFIX: &str = "list of ";
 
 impl SqlType {
     /// The enum, if the type is one or an array of one.
@@ -77,7 +79,7 @@ impl SqlType {
     /// The type with labels that are texts of no type yet, in the place of an enum.
     pub fn without_labels(&self) -> SqlType {
         match self {
-            SqlType::Array(item) => SqlType::Array(Box::new(item.without_labels())),
+            SqlType::Array(item) => item.map(SqlType::without_labels),
             SqlType::Enum(_) => SqlType::Unknown,
             ty => ty.clone(),
         }
@@ -86,6 +88,7 @@ impl SqlType {
     /// The name by which an Arrow field says which type its values are of: `format_type`'s, and all of an enum or a row type.
     pub(crate) fn metadata(&self) -> String {
         match self {
+            SqlType::Array(item) if self.is_list() => format!("{LIST_PREFIX}{}", item.metadata()),
             SqlType::Array(item) if item.has_label() => item.metadata() + "[]",
             SqlType::Enum(ty) => match serde_json::to_string(&**ty) {
                 Ok(json) => format!("{ENUM_PREFIX}{json}"),
@@ -101,11 +104,14 @@ impl SqlType {
 
     /// Reads what [`SqlType::metadata`] writes. `None`: it is something else.
     pub(crate) fn of_metadata(text: &str) -> Option<SqlType> {
+        if let Some(item) = text.strip_prefix(LIST_PREFIX) {
+            return SqlType::of_metadata(item).map(SqlType::list);
+        }
         if !text.starts_with(ENUM_PREFIX) && !text.starts_with(RECORD_PREFIX) {
             return SqlType::from_formatted(text).ok().flatten();
         }
         if let Some(item) = text.strip_suffix("[]").filter(|item| item.ends_with(['}', ']'])) {
-            return Some(SqlType::Array(Box::new(SqlType::of_metadata(item)?)));
+            return Some(SqlType::array(SqlType::of_metadata(item)?));
         }
         if let Some(json) = text.strip_prefix(RECORD_PREFIX) {
             return serde_json::from_str(json)
@@ -141,8 +147,8 @@ mod tests {
     #[test]
     fn a_field_brings_its_labels_along() {
         let one = SqlType::Enum(mood());
-        let array = SqlType::Array(Box::new(one.clone()));
-        let nested = SqlType::Array(Box::new(array.clone()));
+        let array = SqlType::array(one.clone());
+        let nested = SqlType::array(array.clone());
         for ty in [one, array, nested] {
             let read = SqlType::from_field(&ty.field("c", true));
             assert_eq!(read, ty);

@@ -41,7 +41,7 @@ impl SqlType {
     /// PostgreSQL's OID of the type. Unknown and Void answer text's, because that is what clients are told.
     pub fn oid(&self) -> u32 {
         match self {
-            SqlType::Array(element) => match element.innermost() {
+            SqlType::Array(element) => match &**element {
                 SqlType::Enum(ty) => ty.array_oid,
                 SqlType::Record(ty) => ty.array_oid,
                 element => element.type_row().array_oid,
@@ -136,7 +136,7 @@ impl SqlType {
     /// The name without modifier, `[]` included: how PostgreSQL names types in `column … is of type …`.
     pub fn full_base_name(&self) -> String {
         match self {
-            SqlType::Array(element) => format!("{}[]", element.innermost().full_base_name()),
+            SqlType::Array(element) => format!("{}[]", element.full_base_name()),
             SqlType::Enum(ty) => ty.quoted_name(),
             SqlType::Record(ty) => ty.quoted_name(),
             other => other.base_name().to_string(),
@@ -146,7 +146,7 @@ impl SqlType {
     /// pg_type.typname: `int4`, `varchar`, `_text`.
     pub fn catalog_name(&self) -> String {
         match self {
-            SqlType::Array(element) => format!("_{}", element.innermost().catalog_name()),
+            SqlType::Array(element) => format!("_{}", element.catalog_name()),
             SqlType::Enum(ty) => ty.name.clone(),
             SqlType::Record(ty) => ty.name.clone(),
             other => other.type_row().catalog_name.to_string(),
@@ -187,7 +187,7 @@ impl SqlType {
         Some(if row.oid == oid {
             element
         } else {
-            SqlType::Array(Box::new(element))
+            SqlType::array(element)
         })
     }
 
@@ -205,7 +205,7 @@ impl SqlType {
         let name = name.trim();
         if let Some(element) = name.strip_suffix("[]").or_else(|| name.strip_prefix('_')) {
             let element = SqlType::named(element, modifiers)?;
-            return Ok(element.map(|element| SqlType::Array(Box::new(element))));
+            return Ok(element.map(SqlType::array));
         }
         if let Some(fields) = name.strip_prefix("interval ") {
             return match IntervalRange::from_name(fields) {
@@ -552,7 +552,7 @@ pub(super) mod tests {
         let arrays: Vec<SqlType> = types
             .iter()
             .filter(|ty| ty.type_row().array_oid != 0)
-            .map(|ty| SqlType::Array(Box::new(ty.clone())))
+            .map(|ty| SqlType::array(ty.clone()))
             .collect();
         types.extend(arrays);
         types
@@ -573,7 +573,7 @@ pub(super) mod tests {
         for ty in every_type() {
             let expected = match &ty {
                 SqlType::Unknown | SqlType::Void => SqlType::Text,
-                SqlType::Array(element) => SqlType::Array(Box::new(object_of(element))),
+                SqlType::Array(element) => SqlType::array(object_of(element)),
                 other => object_of(other),
             };
             assert_eq!(SqlType::from_oid(ty.oid(), ty.modifier()), Some(expected));

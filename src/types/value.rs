@@ -1,9 +1,10 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
-//! many: rows travel as Arrow arrays. Ranges are defined here, because they hold values; what is done with them stands in `range`.
+//! many: rows travel as Arrow arrays. Ranges and arrays are defined here, because they hold values; what is done with ranges stands in `range`.
 //! Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
 
 use std::sync::Arc;
 
+use super::array_dimension::{Dimension, is_plain, put_array};
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::{
@@ -56,8 +57,94 @@ pub enum Value {
     Multirange(MultirangeValue),
     /// A row, one value a column.
     Record(Vec<Value>),
-    /// A one-dimensional array (of a parameter or constant, for `= ANY`).
-    Array(Vec<Value>),
+    /// An array.
+    Array(ArrayValue),
+}
+
+/// An array.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ArrayValue {
+    items: Vec<Value>,
+    /// `None`: one dimension from 1, or none where there are no items.
+    shape: Option<Box<[Dimension]>>,
+}
+
+impl ArrayValue {
+    /// Elements in dimensions whose lengths make as many; without elements there are none.
+    pub fn shaped(items: Vec<Value>, dimensions: &[Dimension]) -> ArrayValue {
+        let shape = (!items.is_empty() && !is_plain(dimensions)).then(|| dimensions.into());
+        ArrayValue { items, shape }
+    }
+
+    /// Its dimensions; none of an array without elements.
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        match &self.shape {
+            Some(shape) => shape.to_vec(),
+            None if self.items.is_empty() => Vec::new(),
+            None => vec![Dimension::of(self.items.len())],
+        }
+    }
+
+    /// The dimensions of one that is not just a row of elements from 1.
+    pub fn shape(&self) -> Option<&[Dimension]> {
+        self.shape.as_deref()
+    }
+
+    /// The elements.
+    pub fn into_items(self) -> Vec<Value> {
+        self.items
+    }
+
+    /// An array of the same dimensions, of what is made of each element. Errors: the first that making has.
+    pub fn try_map<E>(self, made: impl FnMut(Value) -> Result<Value, E>) -> Result<ArrayValue, E> {
+        let items = self.items.into_iter().map(made);
+        Ok(ArrayValue {
+            items: items.collect::<Result<_, E>>()?,
+            shape: self.shape,
+        })
+    }
+
+    /// The same of what is always made.
+    pub fn map(self, mut made: impl FnMut(Value) -> Value) -> ArrayValue {
+        let items = self.items.into_iter().map(&mut made).collect();
+        ArrayValue { items, ..self }
+    }
+}
+
+impl From<Vec<Value>> for ArrayValue {
+    fn from(items: Vec<Value>) -> ArrayValue {
+        ArrayValue { items, shape: None }
+    }
+}
+
+impl FromIterator<Value> for ArrayValue {
+    fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> ArrayValue {
+        items.into_iter().collect::<Vec<Value>>().into()
+    }
+}
+
+/// The elements.
+impl std::ops::Deref for ArrayValue {
+    type Target = [Value];
+    fn deref(&self) -> &[Value] {
+        &self.items
+    }
+}
+
+impl<'a> IntoIterator for &'a ArrayValue {
+    type Item = &'a Value;
+    type IntoIter = std::slice::Iter<'a, Value>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl IntoIterator for ArrayValue {
+    type Item = Value;
+    type IntoIter = std::vec::IntoIter<Value>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
 }
 
 /// A bound of a range.
@@ -145,28 +232,16 @@ impl Value {
                 }
                 out.push(b')');
             }
-            Value::Array(elements) => {
-                out.push(b'{');
-                for (i, element) in elements.iter().enumerate() {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    let start = out.len();
-                    element.put_text(out, settings);
-                    if !matches!(element, Value::Null | Value::Array(_)) {
-                        quote_element(out, start);
-                    }
+            Value::Array(elements) => put_array(out, &elements.dimensions(), |out, place| {
+                let Some(element) = elements.get(place) else {
+                    return;
+                };
+                let start = out.len();
+                element.put_text(out, settings);
+                if *element != Value::Null {
+                    quote_element(out, start);
                 }
-                out.push(b'}');
-            }
-        }
-    }
-
-    /// How many dimensions it has; 0 of what is no array.
-    pub fn dimensions(&self) -> usize {
-        match self {
-            Value::Array(items) => 1 + items.first().map_or(0, Value::dimensions),
-            _ => 0,
+            }),
         }
     }
 
@@ -200,13 +275,12 @@ impl Value {
             }
             Value::Array(elements) => {
                 let element = elements.iter().find(|element| **element != Value::Null);
-                SqlType::Array(Box::new(element.map_or(
-                    SqlType::Text,
-                    |element| match element.natural_type() {
+                SqlType::array(
+                    element.map_or(SqlType::Text, |element| match element.natural_type() {
                         SqlType::Unknown => SqlType::Text,
                         ty => ty,
-                    },
-                )))
+                    }),
+                )
             }
         }
     }
@@ -251,4 +325,27 @@ fn put_multirange(out: &mut Vec<u8>, ranges: &MultirangeValue, settings: &Format
         put_range(out, range, settings);
     }
     out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_one_dimension_from_one_has_no_shape() {
+        let items = vec![Value::Int(1), Value::Int(2)];
+        assert_eq!(
+            ArrayValue::shaped(items.clone(), &[Dimension::of(2)]),
+            items.clone().into()
+        );
+        assert!(
+            ArrayValue::shaped(items, &[Dimension { length: 2, lower: 0 }])
+                .shape()
+                .is_some()
+        );
+        assert_eq!(
+            ArrayValue::shaped(Vec::new(), &[Dimension { length: 0, lower: 5 }]),
+            ArrayValue::default()
+        );
+    }
 }

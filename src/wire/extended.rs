@@ -18,9 +18,7 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{
-    CatalogType, CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions,
-};
+use crate::types::{CatalogType, CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat};
 use crate::{Error, Result};
 
 impl Responder {
@@ -343,9 +341,8 @@ pub(super) fn decode_parameters(
             Some(bytes) if matches!(ty, SqlType::Unknown | SqlType::Enum(_)) => {
                 Ok(Value::Unknown(decoded(bytes, encoding)?.into_owned()))
             }
-            // PostgreSQL has one type for arrays of all dimensions.
             Some(bytes) if code == WireFormat::Binary => {
-                let ty = ty.with_dimensions(binary_dimensions(bytes)).without_labels();
+                let ty = ty.without_labels();
                 Value::from_binary(&decoded_binary(bytes, &ty, encoding)?, &ty, index + 1)
             }
             Some(bytes) => text_parameter(&decoded(bytes, encoding)?, ty, format),

@@ -4,7 +4,9 @@
 //!
 //! ```text
 //! jsonb       see types::json_key
-//! array       the field of each element, NULL behind all others; 00; of arrays of arrays, the length of each dimension, u32 BE
+//! array       the field of each element, NULL behind all others; then its shape
+//!   shape     00, of an array that counts from 1 in the dimensions that its column was declared with: of several, the length of each,
+//!             u32 BE; or 01, the number of dimensions (a byte), their lengths, u32 BE, and their first subscripts, i32 BE plus 2^31
 //! range       00 empty; or 01, the lower bound, the upper bound
 //!   lower     00 none; or 01, its field, 00 in the range or 01 not
 //!   upper     02 none; or 01, its field, 00 not in the range or 01 in it
@@ -12,28 +14,51 @@
 //! row         the field of each column, NULL behind all others
 //! ```
 //!
+//! What is compared and not stored is written as of a column that was declared with one dimension. One order differs from PostgreSQL's: of
+//! arrays with the same elements, one that counts from less than 1 comes behind one that counts from 1.
+//!
 //! Each is of one piece: none is a beginning of another one of its type, since no field begins with 00 and the others say how long they are.
 
 use super::{KeyField, decode_value, encode_value};
 use crate::types::text_search::{TsQuery, TsVector};
-use crate::types::{MultirangeValue, RangeBound, RangeKind, RangeValue, SqlType, Value, json_key};
+use crate::types::{
+    ArrayValue, Dimension, MultirangeValue, RangeBound, RangeKind, RangeValue, SqlType, Value, element_count,
+    element_type, json_key,
+};
 
 /// Ends the elements of an array and the ranges of a multirange; below the first byte of either.
 const END: u8 = 0;
+/// Ends the elements of an array behind which its own shape stands.
+const SHAPED: u8 = 1;
+/// What a first subscript is written plus, so that it is no less than 0.
+const SIGN: u32 = 1 << 31;
 
 /// The bytes that a value of a nested type compares by with others of the type.
 pub fn sort_key(value: &Value, ty: &SqlType) -> Vec<u8> {
     let mut out = Vec::new();
-    put(&mut out, value, ty);
+    match value {
+        Value::Array(array) => put_array(&mut out, array, ty, 1),
+        value => put(&mut out, value, ty),
+    }
     out
 }
 
-/// A value of the type whose bytes these are; of equal ones the plainest. `None`: they are those of none.
-pub fn value_of(bytes: &[u8], ty: &SqlType) -> Option<Value> {
+/// A value of the type of which [`sort_key`] gives these bytes; of equal ones the plainest. `None`: they are those of none.
+pub fn value_of_sort_key(bytes: &[u8], ty: &SqlType) -> Option<Value> {
+    read(bytes, ty, 1)
+}
+
+/// A value of the type whose bytes these are in a key; of equal ones the plainest. `None`: they are those of none.
+pub(super) fn value_of(bytes: &[u8], ty: &SqlType) -> Option<Value> {
+    read(bytes, ty, ty.declared_dimensions())
+}
+
+/// `declared`: the dimensions of an array that stand behind its elements without more.
+fn read(bytes: &[u8], ty: &SqlType, declared: usize) -> Option<Value> {
     let mut rest = bytes;
     let value = match ty {
         SqlType::Jsonb => return json_key::document(bytes).map(Value::Text),
-        SqlType::Array(_) => take_array(&mut rest, ty)?,
+        SqlType::Array(item) => Value::Array(take_array(&mut rest, item, declared)?),
         SqlType::Range(kind) => Value::Range(take_range(&mut rest, *kind)?),
         SqlType::Multirange(kind) => {
             let mut ranges = Vec::new();
@@ -55,13 +80,7 @@ pub fn value_of(bytes: &[u8], ty: &SqlType) -> Option<Value> {
 /// Appends the bytes of a value that is not NULL.
 pub(super) fn put(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
     match (value, ty) {
-        (Value::Array(_), _) => {
-            put_elements(out, value, &ascending(leaf_of(ty)));
-            out.push(END);
-            if ty.dimensions() > 1 {
-                put_dimensions(out, value, ty.dimensions());
-            }
-        }
+        (Value::Array(array), ty) => put_array(out, array, ty, ty.declared_dimensions()),
         (Value::Range(range), _) => put_range(out, range),
         (Value::Multirange(multirange), _) => {
             multirange.ranges.iter().for_each(|range| put_range(out, range));
@@ -95,32 +114,28 @@ fn ascending(ty: &SqlType) -> KeyField {
     KeyField::ascending(ty.clone())
 }
 
-/// What stands in an array, or a vector, when all its dimensions are gone through.
-fn leaf_of(ty: &SqlType) -> &SqlType {
-    match ty.item_type() {
-        Some(item) => leaf_of(item),
-        None => ty,
+/// An array, or a vector: its elements and its shape.
+fn put_array(out: &mut Vec<u8>, array: &ArrayValue, ty: &SqlType, declared: usize) {
+    let element = ascending(element_type(ty));
+    array.iter().for_each(|item| encode_value(out, item, &element));
+    let dimensions = array.dimensions();
+    let is_as_declared =
+        dimensions.len() == declared && dimensions.iter().all(|dimension| dimension.lower == 1);
+    let put_length =
+        |out: &mut Vec<u8>, length: i32| out.extend_from_slice(&length.cast_unsigned().to_be_bytes());
+    if array.is_empty() || is_as_declared || declared == 0 {
+        out.push(END);
+        if declared > 1 {
+            (0..declared).for_each(|at| put_length(out, dimensions.get(at).map_or(0, |at| at.length)));
+        }
+        return;
     }
-}
-
-/// The elements of all dimensions, those of the last one next to each other.
-fn put_elements(out: &mut Vec<u8>, value: &Value, leaf: &KeyField) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| put_elements(out, item, leaf)),
-        value => encode_value(out, value, leaf),
-    }
-}
-
-/// How long each dimension is. Arrays are as long in each place.
-fn put_dimensions(out: &mut Vec<u8>, value: &Value, dimensions: usize) {
-    let mut inside = Some(value);
-    for _ in 0..dimensions {
-        let items: &[Value] = match inside {
-            Some(Value::Array(items)) => items,
-            _ => &[],
-        };
-        out.extend_from_slice(&(items.len() as u32).to_be_bytes());
-        inside = items.first();
+    out.extend_from_slice(&[SHAPED, dimensions.len() as u8]); // six at most
+    dimensions
+        .iter()
+        .for_each(|dimension| put_length(out, dimension.length));
+    for dimension in &dimensions {
+        out.extend_from_slice(&(dimension.lower.cast_unsigned() ^ SIGN).to_be_bytes());
     }
 }
 
@@ -151,39 +166,44 @@ fn take_field(rest: &mut &[u8], ty: &SqlType) -> Option<Value> {
     Some(value)
 }
 
-fn take_array(rest: &mut &[u8], ty: &SqlType) -> Option<Value> {
-    let leaf = leaf_of(ty);
-    let mut leaves = Vec::new();
-    while *rest.first()? != END {
-        leaves.push(take_field(rest, leaf)?);
+fn take_array(rest: &mut &[u8], element: &SqlType, declared: usize) -> Option<ArrayValue> {
+    let mut items = Vec::new();
+    while *rest.first()? > SHAPED {
+        items.push(take_field(rest, element)?);
     }
-    *rest = &rest[1..];
-    if ty.dimensions() == 1 {
-        return Some(Value::Array(leaves));
+    let (end, after) = rest.split_first()?;
+    *rest = after;
+    if *end == END && declared < 2 {
+        return Some(items.into());
     }
-    let mut lengths = Vec::with_capacity(ty.dimensions());
-    for _ in 0..ty.dimensions() {
-        let (length, after) = rest.split_first_chunk::<4>()?;
-        lengths.push(u32::from_be_bytes(*length) as usize);
-        *rest = after;
-    }
-    let is_whole = lengths
-        .iter()
-        .try_fold(1_usize, |all, length| all.checked_mul(*length))
-        == Some(leaves.len());
-    is_whole.then(|| in_dimensions(leaves, &lengths[1..]))
+    let count = match *end {
+        END => declared,
+        _ => {
+            let (count, after) = rest.split_first()?;
+            *rest = after;
+            usize::from(*count)
+        }
+    };
+    let lengths = (0..count)
+        .map(|_| take_word(rest))
+        .collect::<Option<Vec<u32>>>()?;
+    let dimension = |length: u32| {
+        let lower = match *end {
+            END => 1,
+            _ => (take_word(rest)? ^ SIGN).cast_signed(),
+        };
+        let length = i32::try_from(length).ok()?;
+        Some(Dimension { length, lower })
+    };
+    let dimensions = lengths.into_iter().map(dimension).collect::<Option<Vec<_>>>()?;
+    let is_whole = element_count(&dimensions) == Some(items.len());
+    is_whole.then(|| ArrayValue::shaped(items, &dimensions))
 }
 
-/// The leaves as arrays of these lengths within one another, all within one array.
-fn in_dimensions(leaves: Vec<Value>, lengths: &[usize]) -> Value {
-    let mut items = leaves;
-    for length in lengths.iter().rev() {
-        items = items
-            .chunks((*length).max(1))
-            .map(|chunk| Value::Array(chunk.to_vec()))
-            .collect();
-    }
-    Value::Array(items)
+fn take_word(rest: &mut &[u8]) -> Option<u32> {
+    let (word, after) = rest.split_first_chunk::<4>()?;
+    *rest = after;
+    Some(u32::from_be_bytes(*word))
 }
 
 fn take_range(rest: &mut &[u8], kind: RangeKind) -> Option<RangeValue> {

@@ -128,7 +128,7 @@ fn key_types_that_are_refused_say_why() {
         "column \"a\" of type json in a key is not supported"
     );
     assert!(error.hint().unwrap().contains("jsonb"));
-    for ty in [SqlType::TsVector, SqlType::Array(Box::new(SqlType::Json))] {
+    for ty in [SqlType::TsVector, SqlType::array(SqlType::Json)] {
         assert_eq!(check_key_type(&ty, "a").unwrap_err().sqlstate(), "0A000");
     }
 }
@@ -159,6 +159,7 @@ use proptest::prelude::*;
 use crate::codec::arbitrary::{DOCUMENTS, key_fields, key_types, values_or_null};
 use crate::codec::prefix_end;
 use crate::codec::row::ColumnBuilder;
+use crate::types::{ArrayValue, FormatSettings};
 
 /// How SQL orders two values that are not NULL: NaN above all numbers, −0 equal to 0, char(n) without its blanks.
 fn order(left: &Value, right: &Value, ty: &SqlType) -> Ordering {
@@ -196,9 +197,15 @@ fn order(left: &Value, right: &Value, ty: &SqlType) -> Ordering {
         (Value::Array(a), Value::Array(b)) => {
             let item = KeyField::ascending(ty.item_type().unwrap().clone());
             let items = a.iter().zip(b).map(|(a, b)| order_in_key(a, b, &item));
+            let shape = |array: &ArrayValue| {
+                let dimensions = array.dimensions();
+                let lowers: Vec<i32> = dimensions.iter().map(|one| one.lower).collect();
+                let lengths: Vec<i32> = dimensions.iter().map(|one| one.length).collect();
+                (array.len(), lengths.len(), lengths, lowers)
+            };
             items
                 .fold(Ordering::Equal, Ordering::then)
-                .then(a.len().cmp(&b.len()))
+                .then_with(|| shape(a).cmp(&shape(b)))
         }
         (Value::Record(a), Value::Record(b)) => {
             let SqlType::Record(row) = ty else {
@@ -352,27 +359,47 @@ proptest! {
 }
 
 #[test]
-fn arrays_of_arrays_order_by_elements_then_by_their_number_then_by_dimensions() {
-    let ty = SqlType::Array(Box::new(SqlType::Array(Box::new(SqlType::Int4))));
-    let grid = |rows: &[&[i64]]| {
-        let row = |row: &&[i64]| Value::Array(row.iter().map(|item| Value::Int(*item)).collect());
-        Value::Array(rows.iter().map(row).collect())
-    };
+fn arrays_order_by_elements_then_by_their_number_then_by_dimensions() {
+    let read = |text: &str, ty: &SqlType| Value::parse(text, ty, &FormatSettings::default()).unwrap();
+    let (one, two) = (
+        SqlType::array(SqlType::Int4),
+        SqlType::array(SqlType::array(SqlType::Int4)),
+    );
     // As PostgreSQL orders them.
     let ascending = [
-        grid(&[]),
-        grid(&[&[1, 2]]),
-        grid(&[&[1], &[2]]),
-        grid(&[&[1, 2, 3]]),
-        grid(&[&[1, 2], &[3, 4]]),
-        grid(&[&[2]]),
+        "{}",
+        "{1,2}",
+        "[2:3]={1,2}",
+        "[0:0][1:2]={{1,2}}",
+        "{{1,2}}",
+        "{{1},{2}}",
+        "{{1,2,3}}",
+        "{{1,2},{3,4}}",
+        "{{2}}",
     ];
-    let keys = ascending.clone().map(|value| nested::sort_key(&value, &ty));
-    assert!(keys.windows(2).all(|pair| pair[0] < pair[1]));
-    for (value, key) in ascending.iter().zip(&keys) {
-        assert_eq!(nested::value_of(key, &ty).as_ref(), Some(value));
-        assert_eq!(nested::value_of(&key[..key.len() - 1], &ty), None);
+    let values = ascending.map(|text| read(text, &one));
+    let keys = values.clone().map(|value| nested::sort_key(&value, &one));
+    assert!(keys.is_sorted());
+    for (value, key) in values.iter().zip(&keys) {
+        assert_eq!(nested::sort_key(value, &two), *key);
+        assert_eq!(nested::value_of_sort_key(key, &two).as_ref(), Some(value));
+        for ty in [&one, &two] {
+            let mut stored = Vec::new();
+            nested::put(&mut stored, value, ty);
+            assert_eq!(nested::value_of(&stored, ty).as_ref(), Some(value));
+            assert_eq!(nested::value_of(&stored[..stored.len() - 1], ty), None);
+        }
     }
+}
+
+/// What earlier releases wrote of a column that was declared with two dimensions.
+#[test]
+fn arrays_of_the_declared_dimensions_are_stored_as_ever() {
+    let two = SqlType::array(SqlType::array(SqlType::Bool));
+    let grid = Value::parse("{{f,t}}", &two, &FormatSettings::default()).unwrap();
+    let mut stored = Vec::new();
+    nested::put(&mut stored, &grid, &two);
+    assert_eq!(stored, [0x10, 0, 0x10, 1, 0, 0, 0, 0, 1, 0, 0, 0, 2]);
 }
 
 /// Whoever reads a key says the same of it.

@@ -21,23 +21,16 @@ pub(super) fn of_nothing() -> Vec<u8> {
     EMPTY.to_vec()
 }
 
-/// The terms of items, however deep they stand; a NULL has none, for it is equal to nothing.
+/// The terms of items; a NULL has none, for it is equal to nothing.
 pub(super) fn of_items(items: &[Value], array: &SqlType) -> Vec<Vec<u8>> {
     let field = field(array);
-    let mut terms = Vec::with_capacity(items.len());
-    let mut left: Vec<&Value> = items.iter().collect();
-    while let Some(item) = left.pop() {
-        match item {
-            Value::Null => {}
-            Value::Array(items) => left.extend(items),
-            item => {
-                let mut term = Vec::new();
-                key::encode_value(&mut term, item, &field);
-                terms.push(bounded(term));
-            }
-        }
-    }
-    terms
+    let present = items.iter().filter(|item| **item != Value::Null);
+    let terms = present.map(|item| {
+        let mut term = Vec::new();
+        key::encode_value(&mut term, item, &field);
+        bounded(term)
+    });
+    terms.collect()
 }
 
 /// A term, if it stands there as it is.

@@ -77,7 +77,7 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewExtension) -> Result
     for ty in known.types {
         let name = (schema.clone(), ty.catalog_name());
         check_free(ctx, &name.0, &name.1)?;
-        let array = SqlType::Array(Box::new(ty.clone()));
+        let array = SqlType::array(ty.clone());
         put_new(ctx, (ty.oid(), array.oid()), name, TypeKind::Base(ty.clone()))?;
     }
     if new.name == PG_STAT_STATEMENTS {

@@ -195,7 +195,10 @@ fn is_stored_alike(old: &SqlType, new: &SqlType) -> bool {
     match (old, new) {
         (Varchar(_) | Text, Text | Varchar(None)) | (Int2, Int4 | Int8) | (Int4, Int8) => true,
         (Varchar(Some(old)), Varchar(Some(new))) => old <= new,
-        (old, new) => old == new || keeps_all_times(old, new),
+        (old, new) => {
+            let is_same = old == new && old.declared_dimensions() == new.declared_dimensions();
+            is_same || keeps_all_times(old, new)
+        }
     }
 }
 

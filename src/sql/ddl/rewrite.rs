@@ -145,7 +145,7 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
     };
     let is_time_tz = |ty: &SqlType| matches!(ty, Packed(PackedKind::TimeTz(_)));
     let is_same = match (from, to) {
-        (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
+        (SqlType::Array(from), SqlType::Array(to)) => becomes(from, to),
         (SqlType::Enum(_) | Range(_) | Multirange(_), _) => from == to,
         (Packed(from), Packed(to)) => from.is_like(*to),
         _ => std::mem::discriminant(from) == std::mem::discriminant(to),

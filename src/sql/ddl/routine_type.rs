@@ -52,7 +52,7 @@ fn declared(named: NamedType) -> RoutineType {
 /// A type without its length.
 fn bare(ty: SqlType) -> SqlType {
     match &ty {
-        SqlType::Array(item) => SqlType::Array(Box::new(bare(item.as_ref().clone()))),
+        SqlType::Array(item) => item.map(|item| bare(item.clone())),
         SqlType::Enum(_) | SqlType::Record(_) | SqlType::Catalog(_) => ty,
         plain => SqlType::from_oid(plain.oid(), -1).unwrap_or(ty),
     }

@@ -549,7 +549,11 @@ impl Dependent<'_> {
     /// What stands behind the type that a column of arrays of it depends on.
     fn is_of_array(&self) -> &'static str {
         match self {
-            Dependent::Column(_, column) if column.ty.dimensions() > 0 && column.domain.is_none() => "[]",
+            Dependent::Column(_, column)
+                if column.ty.declared_dimensions() > 0 && column.domain.is_none() =>
+            {
+                "[]"
+            }
             _ => "",
         }
     }

@@ -290,7 +290,7 @@ fn type_of_parameter(ty: SqlType) -> SqlType {
     match ty {
         SqlType::Int2 | SqlType::Int4 => SqlType::Int8,
         SqlType::Float4 => SqlType::Float8,
-        SqlType::Array(item) => SqlType::Array(Box::new(type_of_parameter(*item))),
+        SqlType::Array(item) => item.map(|item| type_of_parameter(item.clone())),
         ty => ty,
     }
 }

@@ -11,7 +11,7 @@ use crate::parse::plpgsql::tree::{
 };
 use crate::parse::routine::WrittenType;
 use crate::sql::routine_run::assigned;
-use crate::types::{SqlType, Value};
+use crate::types::{ArrayValue, SqlType, Value, element_count};
 use crate::{Error, Result};
 
 impl Frame {
@@ -478,10 +478,10 @@ impl Frame {
                 hint: None,
             });
         }
-        let Value::Array(items) = value else {
+        let Value::Array(array_value) = value else {
             return Err(Raised::new("22004", "FOREACH expression must not be null").into());
         };
-        let dimensions = dimensions(&items);
+        let dimensions = array_value.dimensions().len();
         if slice > dimensions {
             let message = format!("slice dimension ({slice}) is out of the valid range 0..{dimensions}");
             return Err(Raised::new("2202E", message).into());
@@ -489,7 +489,7 @@ impl Frame {
         self.check_loop_variable(targets, slice)?;
         let ty = if slice > 0 { &ty } else { ty.innermost() };
         let (mut any, mut result) = (false, Flow::Next);
-        for value in parts(items, dimensions - slice) {
+        for value in parts(array_value, slice) {
             any = true;
             match (targets, value) {
                 ([target], value) => self.assign_to(target, value, ty).await?,
@@ -547,25 +547,15 @@ impl Frame {
     }
 }
 
-/// How many dimensions an array of these items has.
-fn dimensions(items: &[Value]) -> usize {
-    match items.first() {
-        Some(Value::Array(inner)) => 1 + dimensions(inner),
-        _ => 1,
-    }
-}
-
-/// What an array consists of so many dimensions further in; at none it is the one part.
-fn parts(items: Vec<Value>, depth: usize) -> Vec<Value> {
-    match depth {
-        0 => vec![Value::Array(items)],
-        1 => items,
-        _ => {
-            let inner = items.into_iter().map(|item| match item {
-                Value::Array(items) => parts(items, depth - 1),
-                item => vec![item],
-            });
-            inner.flatten().collect()
-        }
+/// What FOREACH goes through: the items of an array, or its parts of so many dimensions, the last ones.
+fn parts(array: ArrayValue, slice: usize) -> Vec<Value> {
+    let dimensions = array.dimensions();
+    let inner = &dimensions[dimensions.len().saturating_sub(slice)..];
+    match element_count(inner) {
+        Some(length @ 1..) => array
+            .chunks(length)
+            .map(|items| Value::Array(ArrayValue::shaped(items.to_vec(), inner)))
+            .collect(),
+        _ => array.into_items(),
     }
 }

@@ -179,7 +179,8 @@ fn bytes_of(row: &[Value]) -> usize {
     let bytes = |value: &Value| match value {
         Value::Text(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
-        Value::Array(items) | Value::Record(items) => VALUE_BYTES * items.len(),
+        Value::Array(items) => VALUE_BYTES * items.len(),
+        Value::Record(items) => VALUE_BYTES * items.len(),
         _ => 0,
     };
     row.iter().map(|value| VALUE_BYTES + bytes(value)).sum()

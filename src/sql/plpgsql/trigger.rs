@@ -50,7 +50,7 @@ impl Frame {
             true => Value::Null,
             false => Value::Array(arguments.collect()),
         };
-        self.declare_value("tg_argv", SqlType::Array(Box::new(SqlType::Text)), arguments);
+        self.declare_value("tg_argv", SqlType::array(SqlType::Text), arguments);
         self.fired_after = call.timing == TriggerTiming::After || !call.for_each_row;
         let types = call.table.visible_columns().map(|column| column.ty.clone());
         self.wanted = Some(types.collect());

@@ -9,7 +9,7 @@ use crate::query::type_name::{self, NamedType};
 use crate::sql::relation::{get_relation, relation};
 use crate::sql::routine_run::assigned;
 use crate::system::StatementContext;
-use crate::types::{CatalogType, RecordType, SqlType, Value, dimensions};
+use crate::types::{CatalogType, RecordType, SqlType, Value};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -274,10 +274,6 @@ pub(super) fn assign(
     let not_null = variable.not_null;
     match &mut variable.holder {
         Holder::Scalar { ty, value: held } => {
-            // An array has as many dimensions as what it is given.
-            if let (SqlType::Array(_), 1..) = (&*ty, dimensions_of(&value)) {
-                *ty = ty.with_dimensions(dimensions_of(&value));
-            }
             let value = assigned(ctx, value, from, ty)?;
             if not_null && value == Value::Null {
                 return Err(null_value(name));
@@ -308,14 +304,6 @@ pub(super) fn assign(
             message: "cannot assign non-composite value to a record variable".to_string(),
             hint: None,
         }),
-    }
-}
-
-/// How many dimensions a value shows as an array's; 0 where it shows none.
-fn dimensions_of(value: &Value) -> usize {
-    match value {
-        Value::Unknown(text) | Value::Text(text) => dimensions(text),
-        value => value.dimensions(),
     }
 }
 

@@ -61,7 +61,7 @@ async fn check_values(ctx: &StatementContext, domain: &TypeDef, values: Vec<Valu
     // Arrays of arrays would be taken apart to the last.
     if values.len() > 1 && !matches!(ty, SqlType::Array(_)) {
         let all = cast_within("SELECT value FROM unnest($1) AS given (value)", domain)?;
-        return run_cast(ctx, &all, Value::Array(values), SqlType::Array(Box::new(ty))).await;
+        return run_cast(ctx, &all, Value::Array(values.into()), SqlType::array(ty)).await;
     }
     let one = domain_cast(domain)?;
     for value in values {

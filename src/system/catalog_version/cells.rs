@@ -10,7 +10,9 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
 
-use crate::types::{FormatSettings, Numeric, PackedValue, SqlType, Value};
+use crate::types::{
+    FormatSettings, Numeric, PackedValue, SqlType, Value, array_column, item_field, items_of,
+};
 
 /// One value as PostgreSQL prints it; `None` is NULL. Timestamps and intervals are written as a count of microseconds.
 pub(crate) type Cell = Option<String>;
@@ -160,6 +162,13 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
                 .iter()
                 .for_each(|cell| builder.append_option(cell.and_then(interval)));
             Arc::new(builder.finish())
+        }
+        DataType::Struct(columns) if item_field(data_type).is_some() => {
+            let lists = columns.first().map(|items| column(items, cells));
+            match lists.as_ref().and_then(|lists| items_of(lists)) {
+                Some(items) => array_column(items.clone(), None),
+                None => new_null_array(data_type, cells.len()),
+            }
         }
         DataType::List(item) => match item.data_type() {
             DataType::Int16 => list(Int16Builder::new(), item, cells, |b, e| {

@@ -137,7 +137,7 @@ pub(crate) fn type_by_catalog_name(name: &str, modifier: i32) -> SqlType {
     match find(name) {
         Some(row) => SqlType::from_oid(row.oid, modifier).unwrap_or(SqlType::Text),
         None => match name.strip_prefix('_').and_then(find) {
-            Some(row) => SqlType::Array(Box::new(row.ty.clone())),
+            Some(row) => SqlType::array(row.ty.clone()),
             None => SqlType::Text,
         },
     }

@@ -75,7 +75,7 @@ impl Reader<'_> {
         let Some(made) = types.by_oid(ty.innermost().oid()) else {
             return ty.to_string();
         };
-        self.made_type_name(made) + if ty.dimensions() > 0 { "[]" } else { "" }
+        self.made_type_name(made) + if ty.declared_dimensions() > 0 { "[]" } else { "" }
     }
 
     fn relation_name(&self, relation: &Relation) -> String {

@@ -72,7 +72,7 @@ fn attribute(
         ("attnum", text(number)),
         ("attislocal", boolean(!is_inherited)),
         ("attinhcount", text(i32::from(is_inherited))),
-        ("attndims", text(column.ty.dimensions())),
+        ("attndims", text(column.ty.declared_dimensions())),
         (
             "atttypmod",
             text(if column.domain.is_some() {

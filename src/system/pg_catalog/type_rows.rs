@@ -200,7 +200,7 @@ fn domain_cells(domain: &DomainDef) -> Vec<(&'static str, Cell)> {
                 domain.ty.modifier()
             }),
         ),
-        ("typndims", text(domain.ty.dimensions())),
+        ("typndims", text(domain.ty.declared_dimensions())),
         ("typcollation", text(facts.collation)),
         ("typdefault", domain.default.clone()),
         // What pg_get_expr makes its argument of.
