@@ -208,6 +208,15 @@ impl StatementContext {
         self.relation(name, Access::Name)?.table().cloned().map(Some)
     }
 
+    /// A table, the partitions that it has, and all that stand below these. Errors: likewise.
+    pub fn tree_of(&self, table: &Arc<TableDef>) -> Result<Vec<Arc<TableDef>>> {
+        let mut tree = vec![Arc::clone(table)];
+        for partition in self.partitions_of(table)? {
+            tree.extend(self.tree_of(&partition)?);
+        }
+        Ok(tree)
+    }
+
     /// Those of them that have rows, and those of such as are partitioned themselves. Errors: likewise.
     pub fn leaves_of(&self, table: &TableDef) -> Result<Vec<Arc<TableDef>>> {
         let leaves = self.told_leaves(table)?;

@@ -7,13 +7,14 @@ use sqlparser::ast::{ForValues, ForeignKeyConstraint, ObjectName, Spanned, Table
 
 use super::declared_keys::declared;
 use super::partition_index::Owed;
-use super::partition_of::{default_partition, partition_of, rows_of, settle_new};
+use super::partition_of::{default_partition, partition_of, settle_new};
 use super::{partition_bound, partition_key, partition_triggers, transition_names, verification};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::error::Raised;
 use crate::parse::{names, text_place};
 use crate::sql::dml;
 use crate::sql::relation::table;
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -33,8 +34,8 @@ pub(super) async fn attach(
         partition_bound::check_free(ctx, parent, &child.name, &bound),
         place,
     )?;
-    for leaf in rows_of(ctx, &child)? {
-        verification::shut_writers_out(ctx, &leaf).await?;
+    for table in ctx.tree_of(&child)? {
+        verification::shut_writers_out(ctx, &table).await?;
     }
     let mut changed = TableDef::clone(&child);
     changed.partition = Some(partition_of(parent, &child.columns, bound)?);
@@ -44,14 +45,20 @@ pub(super) async fn attach(
     let attached = writer.put_table(changed)?;
     partition_triggers::give_to_partitions(ctx, &writer, (&child, &attached)).await?;
     let now = ctx.clone().seeing_definitions().await?;
-    for leaf in rows_of(&now, &attached)? {
-        let message = format!(
-            "partition constraint of relation \"{}\" is violated by some row",
-            child.name
-        );
-        dml::verify_partition(&now, (parent, child.oid), &leaf, message).await?;
+    let message = format!(
+        "partition constraint of relation \"{}\" is violated by some row",
+        child.name
+    );
+    for table in now.tree_of(&attached)? {
+        if table.oid != attached.oid {
+            // Who writes rows there by an older definition knows of no bound.
+            writer.put_table_in(TableDef::clone(&table), LockMode::ShareRowExclusive)?;
+        }
+        if table.partitioning.is_none() {
+            dml::verify_partition(&now, (parent, child.oid), &table, message.clone()).await?;
+        }
     }
-    settle_new(ctx, &writer, parent, &attached).await?;
+    settle_new(ctx, &writer, (parent, LockMode::ShareUpdateExclusive), &attached).await?;
     let mut owed = Owed::indexes(parent, &attached)?;
     let keys = declared(ctx, parent).into_iter();
     let own = declared(ctx, &attached);
@@ -110,16 +117,23 @@ pub(super) async fn detach(
     changed.partition = None;
     partition_triggers::leave_to_parent(ctx, &writer, parent, changed)?;
     writer.put_table(parent.clone())?;
-    check_unreferred(ctx, parent, &child.name).await
+    check_unreferred(ctx, &writer, parent, &child.name).await
 }
 
 /// That no rows refer to those of a partition that was removed. Errors: 23503.
-async fn check_unreferred(ctx: &StatementContext, parent: &TableDef, removed: &str) -> Result<()> {
+async fn check_unreferred(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    parent: &TableDef,
+    removed: &str,
+) -> Result<()> {
     let now = ctx.clone().seeing_definitions().await?;
     let references = now.catalog.references_to_rows_of(parent).into_iter();
     // Those of partitions are of their rows.
     for (by, key) in references.filter(|(by, _)| by.partitioning.is_none()) {
         verification::shut_writers_out(ctx, by).await?;
+        // Who writes a row by an older definition takes what was removed for what it refers to.
+        writer.put_table_in(TableDef::clone(by), LockMode::ShareRowExclusive)?;
         dml::verify_without_partition(&now, by, key, removed).await?;
     }
     Ok(())

@@ -29,6 +29,7 @@ use crate::error::StatementFault;
 use crate::parse::definition::{Persistence, SequenceOption};
 use crate::parse::{included, names};
 use crate::sql::named_locks;
+use crate::store::LockMode;
 use crate::system::{Notice, StatementContext};
 use crate::table::{Sequences, begin_count};
 use crate::{Error, Result};
@@ -555,7 +556,13 @@ async fn write_new(
     }
     let table = writer.put_table(table)?;
     if let Some(parent) = parent {
-        Box::pin(partition_of::settle_new(ctx, writer, parent, &table)).await?;
+        Box::pin(partition_of::settle_new(
+            ctx,
+            writer,
+            (parent, LockMode::AccessExclusive),
+            &table,
+        ))
+        .await?;
     }
     region::begin(ctx, &table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;

@@ -6,12 +6,15 @@ use sqlparser::ast::{self, CreateTable, ObjectName, Spanned};
 
 use super::column::{self, NewColumn};
 use super::{partition_bound, verification};
-use crate::catalog::{Access, CatalogWriter, ColumnDef, Object, Partition, PartitionBound, TableDef};
+use crate::catalog::{
+    Access, CatalogWriter, ColumnDef, Object, Partition, PartitionBound, TableDef, record_key,
+};
 use crate::codec::row::ColumnId;
 use crate::error::Raised;
 use crate::parse::{names, text_place};
 use crate::sql::dml;
 use crate::sql::relation::relation;
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -109,26 +112,32 @@ fn partitioned(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<TableDef
     }
 }
 
-/// A new partition is written: its parent is written anew, so that who has planned to read or write it plans again, and the rows of the
-/// default partition are asked whether they are the new one's. Errors: 23514 where they are.
+/// A new partition is written: its parent is written anew, so that who has planned to read or write it plans again, and so is the default
+/// partition with all that stand below it, whose rows are asked whether they are the new one's: who writes there by an older definition, which
+/// lets them have such rows, is found out. `mode`: in which others may go on using the parent. Errors: 23514, 40P01, 55P03.
 pub(super) async fn settle_new(
     ctx: &StatementContext,
     writer: &CatalogWriter<'_>,
-    parent: &TableDef,
+    (parent, mode): (&TableDef, LockMode),
     partition: &TableDef,
 ) -> Result<()> {
-    writer.put_table(parent.clone())?;
+    // Before its partitions, as who writes through it does.
+    ctx.txn.lock(&[record_key(parent.id)], mode).await?;
+    writer.put_table_in(parent.clone(), mode)?;
     let Some(default) = default_partition(ctx, parent).filter(|table| table.oid != partition.oid) else {
         return Ok(());
     };
     let now = ctx.clone().seeing_definitions().await?;
-    for leaf in rows_of(&now, &default)? {
-        verification::shut_writers_out(ctx, &leaf).await?;
-        let message = format!(
-            "updated partition constraint for default partition \"{}\" would be violated by some row",
-            default.name
-        );
-        dml::verify_partition(&now, (parent, default.oid), &leaf, message).await?;
+    let message = format!(
+        "updated partition constraint for default partition \"{}\" would be violated by some row",
+        default.name
+    );
+    for table in now.tree_of(&default)? {
+        verification::shut_writers_out(ctx, &table).await?;
+        writer.put_table_in(TableDef::clone(&table), LockMode::ShareRowExclusive)?;
+        if table.partitioning.is_none() {
+            dml::verify_partition(&now, (parent, default.oid), &table, message.clone()).await?;
+        }
     }
     Ok(())
 }
@@ -141,12 +150,4 @@ pub(super) fn default_partition(ctx: &StatementContext, parent: &TableDef) -> Op
         of.is_some_and(|of| of.bound == PartitionBound::Default)
     });
     found.cloned()
-}
-
-/// The tables that hold the rows of one: itself, or its partitions.
-pub(super) fn rows_of(ctx: &StatementContext, table: &Arc<TableDef>) -> Result<Vec<Arc<TableDef>>> {
-    match table.partitioning.is_some() {
-        true => ctx.leaves_of(table),
-        false => Ok(vec![Arc::clone(table)]),
-    }
 }

@@ -195,9 +195,8 @@ impl WritePlan {
     ) -> Result<WriteResult> {
         let begun = Instant::now();
         references.write_to(ctx, self.table());
-        if self.table().partitioning.is_none() {
-            lock_for_writes(&ctx.txn, self.table()).await?;
-        }
+        // What a partition may hold follows from those beside it: a partitioned table is locked like those that have its rows.
+        lock_for_writes(&ctx.txn, self.table()).await?;
         let written = match (self.reads_as_it_writes(), &ctx.began) {
             (true, None) => {
                 let ctx = ctx.beginning();
