@@ -200,10 +200,8 @@ pub(super) async fn shut_writers_out(
     table: &TableDef,
     keys: &[ForeignKey],
 ) -> Result<()> {
-    for key in keys.iter().filter(|key| key.table != table.oid) {
-        if let Some(referenced) = ctx.catalog.table_by_oid(key.table) {
-            verification::shut_writers_out(ctx, referenced).await?;
-        }
+    for referenced in referenced_by(ctx, table, keys)? {
+        verification::shut_writers_out(ctx, &referenced).await?;
     }
     Ok(())
 }
@@ -215,17 +213,31 @@ pub(super) fn touch_referenced(
     table: &TableDef,
     keys: &[ForeignKey],
 ) -> Result<()> {
-    let mut touched = vec![table.oid];
-    for key in keys {
-        if touched.contains(&key.table) {
-            continue;
-        }
-        touched.push(key.table);
-        if let Some(referenced) = ctx.catalog.table_by_oid(key.table) {
-            writer.put_table_in(TableDef::clone(referenced), LockMode::ShareRowExclusive)?;
-        }
+    for referenced in referenced_by(ctx, table, keys)? {
+        writer.put_table_in(TableDef::clone(&referenced), LockMode::ShareRowExclusive)?;
     }
     Ok(())
+}
+
+/// The tables that the foreign keys of one refer to, but for itself, each once, with the partitions that have their rows: who writes these
+/// has locked no more than the partition.
+fn referenced_by(
+    ctx: &StatementContext,
+    table: &TableDef,
+    keys: &[ForeignKey],
+) -> Result<Vec<Arc<TableDef>>> {
+    let mut found: Vec<Arc<TableDef>> = Vec::new();
+    for key in keys.iter().filter(|key| key.table != table.oid) {
+        let Some(referenced) = ctx.catalog.table_by_oid(key.table) else {
+            continue;
+        };
+        for part in ctx.tree_of(referenced)? {
+            if part.oid != table.oid && found.iter().all(|known| known.oid != part.oid) {
+                found.push(part);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Asks the rows that are there. Errors: 23503.
