@@ -39,6 +39,7 @@ mod made_again;
 mod memory;
 mod moved_keys;
 mod numeric_parameters;
+mod older_definitions;
 mod place;
 mod postgresql;
 mod predicates;

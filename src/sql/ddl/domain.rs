@@ -10,6 +10,7 @@ use crate::parse::definition::{DomainChange, NewDomain, NewDomainCheck};
 use crate::query;
 use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -90,10 +91,11 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Do
         kind: TypeKind::Domain(changed),
         ..TypeDef::clone(&ty)
     };
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     if is_stricter {
-        verify(ctx, &ty, &altered).await?;
+        verify(ctx, &writer, &ty, &altered).await?;
     }
-    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&altered)
+    writer.put_type(&altered)
 }
 
 /// The text of a default. `None`: it is NULL. Errors: as those of a column's.
@@ -199,9 +201,14 @@ fn undefined_check(ty: &TypeDef, name: &str) -> Error {
     }
 }
 
-/// Asks all values of columns of a domain, or of domains over it, whether they are of it as it will be. Nobody writes meanwhile.
-/// Errors: 23514, 23502.
-async fn verify(ctx: &StatementContext, old: &TypeDef, new: &TypeDef) -> Result<()> {
+/// Asks all values of columns of a domain, or of domains over it, whether they are of it as it will be. Nobody writes meanwhile,
+/// and who does so afterwards by an older definition is found out by the tables' records, which are written anew. Errors: 23514, 23502.
+async fn verify(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    old: &TypeDef,
+    new: &TypeDef,
+) -> Result<()> {
     let tables: Vec<TableDef> = ctx
         .catalog
         .tables()
@@ -213,6 +220,7 @@ async fn verify(ctx: &StatementContext, old: &TypeDef, new: &TypeDef) -> Result<
         for column in table.visible_columns().filter(|column| is_of(column, old)) {
             dml::verify_domain(ctx, &table, column, new).await?;
         }
+        writer.put_table_in(table, LockMode::ShareRowExclusive)?;
     }
     Ok(())
 }
