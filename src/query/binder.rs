@@ -14,6 +14,7 @@ use super::lock_scope::LockScope;
 use super::moment::Past;
 use super::repeated_subqueries::RepeatedSubqueries;
 use super::scope::{Outer, Scope};
+use crate::catalog::STANDARD_SCHEMA;
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
 use crate::parse::text_place;
@@ -86,6 +87,11 @@ impl QueryColumn {
     }
 }
 
+/// Where a definition that names no schema has its functions and types, whatever path a session has: it names all others.
+fn definition_path() -> Vec<String> {
+    vec![STANDARD_SCHEMA.to_string()]
+}
+
 /// Binds one statement.
 pub(super) struct Binder<'c> {
     /// What the statement runs in.
@@ -136,6 +142,22 @@ pub(super) struct Binder<'c> {
 }
 
 impl<'c> Binder<'c> {
+    /// For what a definition stores, which is not of the statement: its names are looked up where the definition means them.
+    pub(super) fn of_definition(ctx: &'c StatementContext, parameters: &[Option<SqlType>]) -> Binder<'c> {
+        Binder {
+            search_path: definition_path(),
+            ..Binder::new(ctx, parameters)
+        }
+    }
+
+    /// Binds what a definition stores, in the midst of a statement.
+    pub(super) fn within_definition<R>(&mut self, bind: impl FnOnce(&mut Self) -> R) -> R {
+        let path = std::mem::replace(&mut self.search_path, definition_path());
+        let bound = bind(self);
+        self.search_path = path;
+        bound
+    }
+
     /// For a statement. `parameters`: the types the client gave.
     pub(super) fn new(ctx: &'c StatementContext, parameters: &[Option<SqlType>]) -> Binder<'c> {
         Binder {

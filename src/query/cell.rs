@@ -43,9 +43,17 @@ pub(crate) fn bind_cells(
     clause: Clause,
     parameters: &mut Vec<Option<SqlType>>,
 ) -> Result<BoundCells> {
+    bind_cells_by(Binder::new(ctx, parameters), exprs, clause, parameters)
+}
+
+fn bind_cells_by(
+    mut binder: Binder<'_>,
+    exprs: &[&ast::Expr],
+    clause: Clause,
+    parameters: &mut Vec<Option<SqlType>>,
+) -> Result<BoundCells> {
     let mut cells = Vec::with_capacity(exprs.len());
     let mut queried = Vec::new();
-    let mut binder = Binder::new(ctx, parameters);
     let no_columns = RowSchema::empty();
     for expr in exprs {
         if let Some(constant) = literal(expr)? {
@@ -90,10 +98,19 @@ fn looks_up(expr: &Expr) -> bool {
 /// The constant that an expression is. `None`: it is none, it depends on the run, or it fails, which evaluating it tells.
 /// Errors: 22003 for a number that nothing holds.
 pub(crate) fn constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Constant>> {
+    constant_by(Binder::new(ctx, &[]), expr)
+}
+
+/// The same of what a definition stores.
+pub(crate) fn stored_constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Option<Constant>> {
+    constant_by(Binder::of_definition(ctx, &[]), expr)
+}
+
+fn constant_by(binder: Binder<'_>, expr: &ast::Expr) -> Result<Option<Constant>> {
     if let Some(constant) = literal(expr)? {
         return Ok(Some(constant));
     }
-    let bound = bind_cells(ctx, &[expr], Clause::Default, &mut Vec::new());
+    let bound = bind_cells_by(binder, &[expr], Clause::Default, &mut Vec::new());
     Ok(match bound.map(|bound| bound.cells.into_iter().next()) {
         Ok(Some(BoundCell::Constant(constant))) => Some(constant),
         _ => None,

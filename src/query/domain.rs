@@ -69,7 +69,7 @@ impl Binder<'_> {
             })?;
             let name = Bound::constant(&Value::Text(check.name.clone()), SqlType::Text)?;
             let condition = self
-                .domain_condition(&expr, bound.clone())
+                .within_definition(|binder| binder.domain_condition(&expr, bound.clone()))
                 .map_err(Error::without_place)?;
             arguments.push((name.expr, name.ty));
             arguments.push((condition.expr, condition.ty));

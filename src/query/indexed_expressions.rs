@@ -93,9 +93,13 @@ impl Binder<'_> {
             windows: &[],
         };
         let held = match condition {
-            None => Held::Value(self.expression(&written(generation.written())?, place)?.expr),
+            None => {
+                let written = written(generation.written())?;
+                let value = self.within_definition(|binder| binder.expression(&written, place))?;
+                Held::Value(value.expr)
+            }
             Some(condition) => {
-                let condition = self.condition(&condition, place)?;
+                let condition = self.within_definition(|binder| binder.condition(&condition, place))?;
                 let parts = split_conjunction(&condition).into_iter();
                 Held::Conditions(parts.map(|part| plain(part).clone()).collect())
             }

@@ -159,7 +159,7 @@ pub(crate) use aggregate::is_aggregate;
 pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
 use bound::is_stored;
-pub(crate) use cell::{BoundCell, bind_cells, constant};
+pub(crate) use cell::{BoundCell, bind_cells, constant, stored_constant};
 pub(crate) use coercion::{is_assignable, is_readable};
 pub(crate) use column_name::index_column_name;
 pub(crate) use constant::{Constant, literal};

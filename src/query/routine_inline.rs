@@ -187,7 +187,8 @@ impl Binder<'_> {
         bind: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
         let path = match routine.search_path.is_empty() {
-            true => self.search_path.clone(),
+            // The session's, in whatever definition it is called.
+            true => self.ctx.settings.search_path.clone(),
             false => routine.search_path.clone(),
         };
         let path = std::mem::replace(&mut self.search_path, path);

@@ -108,7 +108,10 @@ fn plan_over(
     parameters: &mut Vec<Option<SqlType>>,
 ) -> Result<PlannedQuery> {
     without_panic(|| {
-        let mut binder = Binder::new(ctx, parameters);
+        let mut binder = match query.clause {
+            Clause::Default => Binder::of_definition(ctx, parameters),
+            _ => Binder::new(ctx, parameters),
+        };
         let bound = binder
             .row_query(query, rows)
             .map_err(|error| binder.at_its_place(error))?;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Ident, ObjectName};
 
-use crate::catalog::ColumnDef;
+use crate::catalog::{ColumnDef, STANDARD_SCHEMA};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::functions;
@@ -48,9 +48,6 @@ pub(super) fn kept(ctx: &StatementContext, expr: &Expr, table: &str) -> Expr {
     });
     expr
 }
-
-/// The schema whose types and functions need no schema before them in a definition.
-const STANDARD_SCHEMA: &str = "public";
 
 /// The expression with the schemas of types and functions that the session's search path finds, and the standard one would not.
 pub(super) fn with_schemas(ctx: &StatementContext, expr: &Expr) -> Expr {

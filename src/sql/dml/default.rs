@@ -8,7 +8,7 @@ use super::row_expressions::{RowExpressions, rows_of_nothing};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::parse;
-use crate::query::{Clause, RowQuery, constant};
+use crate::query::{Clause, RowQuery, constant, stored_constant};
 use crate::system::StatementContext;
 use crate::system::sequence_values::next_values;
 use crate::types::{SqlType, Value};
@@ -47,7 +47,7 @@ impl DefaultPlan {
 
     fn of_expression(ctx: &StatementContext, sql: &str, column: &ColumnDef) -> Result<DefaultPlan> {
         let expr = parse_expression(sql)?;
-        Ok(match constant(ctx, &expr)? {
+        Ok(match stored_constant(ctx, &expr)? {
             Some(constant) => {
                 let settings = ctx.format_settings();
                 DefaultPlan::Value(assign_value(constant.value, &constant.ty, column, &settings)?)
