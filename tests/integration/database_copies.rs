@@ -174,3 +174,24 @@ async fn what_stands_in_the_way_of_a_copy_is_told() {
         ("3D000", "template database \"nobody\" does not exist")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_has_the_history_of_its_template() {
+    let server = TestServer::start("memory").await;
+    let mut admin = connect(&server, "postgres").await;
+    ok(&mut admin, "CREATE DATABASE one").await;
+    let mut one = connect(&server, "one").await;
+    for statement in [
+        "CREATE TABLE v (k int PRIMARY KEY, c text) WITH (versions = 9)",
+        "UPSERT /*+ _l_ts_(1000) */ INTO v VALUES (1, 'first')",
+        "UPSERT /*+ _l_ts_(2000) */ INTO v VALUES (1, 'second')",
+        "UPSERT /*+ _l_ts_(3000) */ INTO v VALUES (1, 'third')",
+    ] {
+        ok(&mut one, statement).await;
+    }
+    drop(one);
+    ok(&mut admin, "CREATE DATABASE two TEMPLATE one").await;
+    let mut two = connect(&server, "two").await;
+    let versions = "SELECT /*+ _l_versions_(9) */ c FROM v WHERE k = 1";
+    assert_eq!(column(&mut two, versions).await, ["third", "second", "first"]);
+}

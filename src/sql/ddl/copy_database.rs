@@ -1,5 +1,5 @@
 //! `DatabaseCopy`: what CREATE DATABASE … TEMPLATE puts into a database: the definitions of another one under numbers of their own
-//! (`catalog::copied`), its rows with their index entries as the store has them, what its sequences have given, and its large objects.
+//! (`catalog::copied`), its rows with their index entries and older versions as the store has them, what its sequences have given, and its large objects.
 //! All of it is one transaction, which the new database's record is part of.
 //!
 //! Nobody else is in the template meanwhile, so that only what runs in the background changes it, and what is read of the store is
@@ -91,9 +91,9 @@ impl DatabaseCopy {
         ctx.sequences.copy_row_ids(txn, table, copy, false).await?;
         let moved = |key: &[u8]| moved(key, copy.id);
         // Those that it has: what it had may still be on its way out.
-        for index in table.all_indexes() {
-            let entries = index_range(table.id, index.id);
-            self.copy_keys(ctx, txn, entries, moved).await?;
+        let entries = table.all_indexes().map(|index| index_range(table.id, index.id));
+        for range in entries.chain(table.versions_range()) {
+            self.copy_keys(ctx, txn, range, moved).await?;
         }
         let regions = TableRegions::read_committed(&self.reader, table).await?;
         match regions.regions().len() {
