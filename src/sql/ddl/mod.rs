@@ -109,6 +109,7 @@ mod type_dependents;
 mod type_lookup;
 mod undrop;
 mod undrop_dependents;
+mod undrop_expressions;
 mod upkeep;
 mod use_schema;
 mod user_type;

@@ -11,7 +11,7 @@ use sqlparser::ast::ObjectName;
 
 use super::new_relation::NewRelation;
 use super::undrop_dependents::{self, warn};
-use super::{foreign_key, notice, sequence};
+use super::{foreign_key, notice, sequence, undrop_expressions};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ForeignKey, MadeName, SequenceDef, SequenceOwner, TableDef, TrashedBy,
     TrashedTable, Unverified, Versions, written_key,
@@ -130,6 +130,9 @@ async fn undrop(ctx: &StatementContext, name: &TrashName, new_name: Option<&Obje
     end_unfinished(&writer, &mut restored)?;
     let sequences = restore_sequences(ctx, &writer, (&trashed, &mut restored), &mut taken).await?;
     drop_lost_defaults(ctx, &mut restored, &sequences);
+    let now = ctx.clone().seeing_definitions().await?;
+    undrop_expressions::leave_out_unread(&now, &writer, &mut restored)?;
+    undrop_expressions::verify_domains(&now, &restored).await?;
     let keeps_name = restored.name == trashed.name && restored.schema == trashed.schema;
     put_with_foreign_keys(ctx, &writer, restored).await?;
     undrop_dependents::restore(ctx, &trashed, keeps_name).await
@@ -190,7 +193,8 @@ fn target(
     }
 }
 
-/// Gives an emptied table its rows back. Errors: 55000 for one that is not empty, or is defined otherwise by now; 23503.
+/// Gives an emptied table its rows back. Errors: 55000 for one that is not empty, or is defined otherwise by now; 23503; 23514, 23502
+/// where a domain is.
 async fn refill(
     ctx: &StatementContext,
     live: &Arc<TableDef>,
@@ -248,6 +252,7 @@ async fn refill(
             sequence::put_counted(ctx, &writer, now, SequenceDef::clone(now), state)?;
         }
     }
+    undrop_expressions::verify_domains(ctx, &filled).await?;
     for key in filled.foreign_keys.iter().filter(|key| !key.not_valid) {
         dml::verify_foreign_key(ctx, &filled, key).await?;
     }
