@@ -25,6 +25,20 @@ pub(super) struct Field {
     pub(super) value: Value,
 }
 
+impl Field {
+    /// What a record has of a column of a row. A literal that nothing gave a type is text, as `row_type` has it.
+    fn of(name: &str, ty: &SqlType, value: Value) -> Field {
+        let (ty, value) = match (ty, value) {
+            (SqlType::Unknown, Value::Unknown(text) | Value::Text(text)) => {
+                (SqlType::Text, Value::Text(text))
+            }
+            (ty, value) => (ty.clone(), value),
+        };
+        let name = name.to_string();
+        Field { name, ty, value }
+    }
+}
+
 /// What a variable holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Holder {
@@ -356,11 +370,10 @@ pub(super) fn assign_row(
     match holder {
         Holder::Record(held) => {
             let values = row.unwrap_or_else(|| vec![Value::Null; columns.len()]);
-            let fields = columns.iter().zip(values).map(|((name, ty), value)| Field {
-                name: name.clone(),
-                ty: ty.clone(),
-                value,
-            });
+            let fields = columns
+                .iter()
+                .zip(values)
+                .map(|((name, ty), value)| Field::of(name, ty, value));
             *held = Some(Fields {
                 all: fields.collect(),
                 is_null: false,
