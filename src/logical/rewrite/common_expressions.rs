@@ -163,6 +163,13 @@ fn note<'a>(expr: &'a Expr, is_certain: bool, uses: &mut HashMap<&'a Expr, Uses>
                 .iter()
                 .for_each(|argument| note_if(argument, false));
         }
+        Expr::WindowFunction(call) if call.params.filter.is_some() => {
+            let params = &call.params;
+            params.args.iter().for_each(|argument| note_if(argument, false));
+            let order = params.order_by.iter().map(|key| &key.expr);
+            let certain = params.filter.as_deref().into_iter().chain(&params.partition_by);
+            certain.chain(order).for_each(|each| note_if(each, is_certain));
+        }
         expr => {
             // No step of it fails.
             let _ = expr.apply_children(|child| {
