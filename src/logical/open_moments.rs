@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::dependent_join::{for_each_node, map_inner};
-use super::placeholder::with_transaction_time;
+use super::placeholder::with_time;
 use super::stored_table::KeyspanTable;
 use crate::Result;
 use crate::catalog::Moment;
@@ -31,7 +31,7 @@ pub(crate) fn open_moments(plan: &Plan) -> Result<Vec<Expr>> {
 /// What asks for them: a row of all. `now`: the time of the statement, in microseconds since 1970.
 pub(crate) fn moments_query(open: &[Expr], now: i64) -> Result<Plan> {
     let columns = open.iter().enumerate().map(|(at, moment)| {
-        let moment = with_transaction_time(moment.clone(), now)?;
+        let moment = with_time(moment.clone(), now)?;
         Ok(moment.alias(format!("moment_{at}")))
     });
     Plan::one_row().project(columns.collect::<Result<Vec<_>>>()?)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::placeholder::Constants;
+use super::placeholder::{Constants, RunTimes};
 use crate::functions::cast::cast_value;
 use crate::functions::value_array::scalar_of;
 use crate::functions::{self, T};
@@ -12,7 +12,7 @@ use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 impl Constants {
-    /// The context's parameters, as the types that the plan gave them, and its time. Errors: those of reading a
+    /// The context's parameters, as the types that the plan gave them, and its times. Errors: those of reading a
     /// parameter's text as its type.
     pub fn new(ctx: &StatementContext, types: &[SqlType]) -> Result<Constants> {
         let settings = ctx.format_settings();
@@ -27,11 +27,12 @@ impl Constants {
             None => Ok(None),
         };
         let parameters = types.iter().enumerate().map(parameter).collect::<Result<_>>()?;
-        let now = Value::TimestampTz(ctx.transaction_time_us);
-        Ok(Constants::of(
-            parameters,
-            scalar_of(&now, &SqlType::TimestampTz(None))?,
-        ))
+        let time = |micros| scalar_of(&Value::TimestampTz(micros), &SqlType::TimestampTz(None));
+        let times = RunTimes {
+            transaction: time(ctx.transaction_time_us)?,
+            statement: time(ctx.statement_time_us)?,
+        };
+        Ok(Constants::of(parameters, times))
     }
 }
 

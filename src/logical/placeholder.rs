@@ -1,4 +1,4 @@
-//! What a plan leaves open until it runs: bound parameters `$n` and the transaction's time, both placeholders that
+//! What a plan leaves open until it runs: bound parameters `$n` and the times of the transaction and the statement, placeholders that
 //! `Constants` replaces, and the catalogs that functions ask. So one plan serves every execution of a prepared statement.
 
 use std::sync::Arc;
@@ -22,19 +22,32 @@ use crate::{Error, Result};
 /// The placeholder that stands for `now()`.
 const TRANSACTION_TIME: &str = "$transaction_time";
 
+/// The placeholder that stands for `statement_timestamp()`.
+const STATEMENT_TIME: &str = "$statement_time";
+
 /// `now()`, as of the run.
 pub fn transaction_time() -> Expr {
-    let field = Field::new(TRANSACTION_TIME, SqlType::TimestampTz(None).arrow_type(), false);
+    time_placeholder(TRANSACTION_TIME)
+}
+
+/// `statement_timestamp()`, as of the run.
+pub fn statement_time() -> Expr {
+    time_placeholder(STATEMENT_TIME)
+}
+
+fn time_placeholder(id: &str) -> Expr {
+    let field = Field::new(id, SqlType::TimestampTz(None).arrow_type(), false);
     Expr::Placeholder(Placeholder {
-        id: TRANSACTION_TIME.to_string(),
+        id: id.to_string(),
         field: Some(Arc::new(field)),
     })
 }
 
-/// The expression with this moment for `now()`, in microseconds since 1970.
-pub(crate) fn with_transaction_time(expr: Expr, micros: i64) -> Result<Expr> {
+/// The expression with this moment for `now()` and `statement_timestamp()`, in microseconds since 1970.
+pub(crate) fn with_time(expr: Expr, micros: i64) -> Result<Expr> {
     let now = scalar_of(&Value::TimestampTz(micros), &SqlType::TimestampTz(None))?;
-    let is_it = |expr: &Expr| matches!(expr, Expr::Placeholder(it) if it.id == TRANSACTION_TIME);
+    let is_time = |id: &str| [TRANSACTION_TIME, STATEMENT_TIME].contains(&id);
+    let is_it = |expr: &Expr| matches!(expr, Expr::Placeholder(it) if is_time(&it.id));
     let replaced = expr.transform_up(|expr| {
         Ok(match is_it(&expr) {
             true => Transformed::yes(Expr::Literal(now.clone(), None)),
@@ -44,12 +57,21 @@ pub(crate) fn with_transaction_time(expr: Expr, micros: i64) -> Result<Expr> {
     replaced.data()
 }
 
+/// When what is run began.
+#[derive(Debug, Clone)]
+pub(crate) struct RunTimes {
+    /// The transaction.
+    pub(crate) transaction: ScalarValue,
+    /// The message of the client's that the statement is of.
+    pub(crate) statement: ScalarValue,
+}
+
 /// What the placeholders of a plan stand for in one run of it; `parameter_values` makes it.
 #[derive(Debug, Clone)]
 pub struct Constants {
     /// `$1` first; `None` where the client bound nothing.
     parameters: Arc<[Option<Expr>]>,
-    now: ScalarValue,
+    times: RunTimes,
     /// Of the rows around a subquery: what its outer columns stand for, by the placeholders that they are.
     outer: Vec<(Arc<str>, ScalarValue)>,
     /// The catalogs as the statement sees them, and where functions find them.
@@ -57,11 +79,11 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// `parameters`: `$1` first, `None` where the client bound nothing. `now`: the transaction's time.
-    pub(crate) fn of(parameters: Vec<Option<Expr>>, now: ScalarValue) -> Constants {
+    /// `parameters`: `$1` first, `None` where the client bound nothing.
+    pub(crate) fn of(parameters: Vec<Option<Expr>>, times: RunTimes) -> Constants {
         Constants {
             parameters: parameters.into(),
-            now,
+            times,
             outer: Vec::new(),
             catalogs: None,
         }
@@ -100,8 +122,13 @@ impl Constants {
 
     /// What stands for a placeholder. Errors: 42P02.
     pub fn get(&self, placeholder: &str) -> Result<Expr> {
-        if placeholder == TRANSACTION_TIME {
-            return Ok(Expr::Literal(self.now.clone(), None));
+        let time = match placeholder {
+            TRANSACTION_TIME => Some(&self.times.transaction),
+            STATEMENT_TIME => Some(&self.times.statement),
+            _ => None,
+        };
+        if let Some(time) = time {
+            return Ok(Expr::Literal(time.clone(), None));
         }
         if let Some((_, value)) = self.outer.iter().find(|(outer, _)| **outer == *placeholder) {
             return Ok(Expr::Literal(value.clone(), None));

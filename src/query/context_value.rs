@@ -7,7 +7,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
 use crate::catalog::is_temporary_schema;
-use crate::logical::placeholder::transaction_time;
+use crate::logical::placeholder::{statement_time, transaction_time};
 use crate::parse::names::fold;
 use crate::parse::walk::visit_expressions;
 use crate::types::{SqlType, Value};
@@ -17,6 +17,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy)]
 enum ContextValue {
     TransactionTime,
+    StatementTime,
     LocalTimestamp,
     Date,
     LocalTime,
@@ -34,10 +35,10 @@ impl ContextValue {
         matches!(self, TransactionTime | LocalTimestamp | LocalTime | CurrentTime)
     }
 
-    /// The type of what is told of the transaction's time. Errors: 42601 for digits below zero.
+    /// The type of what is told of the time. Errors: 42601 for digits below zero.
     fn clock_type(self, digits: Option<i64>) -> Result<Option<SqlType>> {
         let name = match self {
-            ContextValue::TransactionTime => "timestamptz",
+            ContextValue::TransactionTime | ContextValue::StatementTime => "timestamptz",
             ContextValue::LocalTimestamp => "timestamp",
             ContextValue::LocalTime => "time",
             ContextValue::CurrentTime => "timetz",
@@ -64,7 +65,7 @@ impl ContextValue {
 const NAMES: [(&str, ContextValue, bool); 16] = [
     ("now", ContextValue::TransactionTime, false),
     ("transaction_timestamp", ContextValue::TransactionTime, false),
-    ("statement_timestamp", ContextValue::TransactionTime, false),
+    ("statement_timestamp", ContextValue::StatementTime, false),
     ("current_timestamp", ContextValue::TransactionTime, true),
     ("localtimestamp", ContextValue::LocalTimestamp, true),
     ("current_date", ContextValue::Date, true),
@@ -127,7 +128,11 @@ impl Binder<'_> {
             reduced
                 .into_iter()
                 .for_each(|message| self.ctx.warn_of_parameter(message));
-            let now = Bound::new(transaction_time(), SqlType::TimestampTz(None));
+            let now = match value {
+                ContextValue::StatementTime => statement_time(),
+                _ => transaction_time(),
+            };
+            let now = Bound::new(now, SqlType::TimestampTz(None));
             return self.convert(now, &clock, CastContext::Explicit).map(Some);
         }
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name);

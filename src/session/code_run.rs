@@ -14,7 +14,7 @@ use super::{Reply, Session};
 use crate::Result;
 use crate::parse::command::Modes;
 use crate::system::{
-    AskedOfSession, StatementContext, TransactionAtHand, TransactionControl, TransactionRequest,
+    AskedOfSession, StatementContext, TransactionAtHand, TransactionControl, TransactionRequest, now_us,
 };
 
 /// What came of a running body.
@@ -39,7 +39,7 @@ impl Session {
         let is_alone = self.transaction.block == Block::None;
         loop {
             if is_alone {
-                self.open_for_code(&Modes::default(), false)?;
+                self.open_for_code(self.shared.message_us(), &Modes::default(), false)?;
             }
             let (control, mut requests) = TransactionControl::new();
             let (txn, catalog) = {
@@ -150,7 +150,7 @@ impl Session {
                         self.rollback_transaction();
                     }
                 }
-                self.open_for_code(&modes, is_pipeline)?;
+                self.open_for_code(now_us(), &modes, is_pipeline)?;
             }
             TransactionRequest::SetModes(modes) => self.apply_modes(modes, false)?,
             TransactionRequest::Next { anew } => {
@@ -179,8 +179,8 @@ impl Session {
         }
     }
 
-    fn open_for_code(&mut self, modes: &Modes, is_pipeline: bool) -> Result<()> {
-        self.open(Block::Implicit, modes.clone());
+    fn open_for_code(&mut self, started_us: i64, modes: &Modes, is_pipeline: bool) -> Result<()> {
+        self.open_at(started_us, Block::Implicit, modes.clone());
         self.transaction.is_pipeline = is_pipeline;
         self.apply_modes(modes, true)
     }

@@ -172,6 +172,11 @@ impl Session {
         Ok(session)
     }
 
+    /// A message comes that runs statements: what they tell as their time.
+    pub fn takes_message(&self) {
+        self.shared.takes_message();
+    }
+
     /// `pg_backend_pid()`.
     pub fn process_id(&self) -> i32 {
         self.process_id

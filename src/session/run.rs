@@ -288,6 +288,13 @@ impl Session {
         parameters: Parameters,
     ) -> StatementContext {
         let in_transaction = self.transaction.block != Block::None;
+        let (transaction_time_us, statement_time_us) = match in_transaction {
+            true => (self.transaction.started_us, self.shared.message_us()),
+            false => {
+                let now_us = now_us();
+                (now_us, now_us)
+            }
+        };
         StatementContext {
             txn,
             began: None,
@@ -308,11 +315,8 @@ impl Session {
             parameters: parameters.values,
             parameter_types: parameters.types,
             parameters_are_constants: parameters.constants.is_some(),
-            transaction_time_us: if in_transaction {
-                self.transaction.started_us
-            } else {
-                now_us()
-            },
+            transaction_time_us,
+            statement_time_us,
             hints: statement.parsed.hints.clone(),
             notices: self.notices.clone(),
             user: Arc::clone(self.current_user()),

@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
 use crate::system::settings::{Isolation, Settings};
-use crate::system::{Parameters, SharedMark, now_us};
+use crate::system::{Parameters, SharedMark};
 use crate::txn::{Savepoint, SharedSnapshot, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
@@ -480,14 +480,20 @@ impl Session {
         });
     }
 
+    /// Opens a block, which begins with the message that asks for it.
     pub(super) fn open(&mut self, block: Block, modes: Modes) {
+        self.open_at(self.shared.message_us(), block, modes);
+    }
+
+    /// Opens a block that began then.
+    pub(super) fn open_at(&mut self, started_us: i64, block: Block, modes: Modes) {
         self.transaction = TransactionState {
             block,
             modes,
-            started_us: now_us(),
+            started_us,
             ..TransactionState::default()
         };
-        self.shared.in_transaction_since(self.transaction.started_us);
+        self.shared.in_transaction_since(started_us);
         self.settings.begin();
     }
 

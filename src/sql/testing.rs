@@ -170,6 +170,7 @@ impl Client {
             parameter_types: Arc::default(),
             parameters_are_constants: false,
             transaction_time_us: 1_700_000_000_000_000,
+            statement_time_us: 1_700_000_000_000_000,
             hints: Default::default(),
             notices: Arc::clone(&self.notices),
             user: "keyspan".into(),

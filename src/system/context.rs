@@ -75,6 +75,8 @@ pub struct StatementContext {
     pub parameters_are_constants: bool,
     /// `now()`: microseconds since 1970-01-01 UTC, the transaction's start.
     pub transaction_time_us: i64,
+    /// `statement_timestamp()`: likewise of the client's message that the statement is of, in functions that it calls, too.
+    pub statement_time_us: i64,
     /// What the statement asks of its plan.
     pub hints: Hints,
     /// NOTICEs raised so far, sent before the statement's result.

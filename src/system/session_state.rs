@@ -85,6 +85,7 @@ pub struct SessionState {
     state: AtomicU8,
     changed_us: AtomicI64,
     transaction_started_us: AtomicI64,
+    message_us: AtomicI64,
     activity: Mutex<Activity>,
 }
 
@@ -183,6 +184,7 @@ impl SessionState {
             state: AtomicU8::new(ActivityState::Idle as u8),
             changed_us: AtomicI64::new(started_us),
             transaction_started_us: AtomicI64::new(0),
+            message_us: AtomicI64::new(started_us),
             activity: Mutex::default(),
         }
     }
@@ -253,6 +255,16 @@ impl SessionState {
             self.large_objects.roll_back_to(mark.large_objects);
             self.all_locks.end_transaction(self.process_id, mark.locks);
         }
+    }
+
+    /// A message of the client's comes that runs statements.
+    pub fn takes_message(&self) {
+        self.message_us.store(now_us(), Ordering::Relaxed);
+    }
+
+    /// When the last such message came.
+    pub fn message_us(&self) -> i64 {
+        self.message_us.load(Ordering::Relaxed)
     }
 
     /// A statement begins.

@@ -209,6 +209,7 @@ impl Responder {
 
     /// Runs a portal, or goes on with it. The session does not hold it meanwhile: should it fail, it is gone.
     async fn execute(&mut self, name: &str, rows_max: i32, alone: bool) -> Result<()> {
+        self.session.takes_message();
         let mut portal = self.session.take_portal(name)?;
         let rows_max = usize::try_from(rows_max).ok().filter(|rows_max| *rows_max > 0);
         // What has written when its rows are left behind is committed by Sync.

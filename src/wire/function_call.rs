@@ -55,6 +55,7 @@ impl Responder {
             .parsed
             .as_ref()
             .ok_or_else(|| Error::internal("a call of no text"))?;
+        self.session.takes_message();
         let Reply::Rows(mut rows) = self.session.run(parsed, parameters, None).await? else {
             return Err(Error::internal("a call that gives no rows"));
         };

@@ -21,6 +21,7 @@ impl Responder {
         }
         // As in PostgreSQL, the unnamed statement of the extended protocol does not outlive a simple message.
         self.session.close_statement("");
+        self.session.takes_message();
         let began = Instant::now();
         let ran = self.run_text(text).await;
         let limit_ms = self.session.settings().log_min_duration_ms;

@@ -134,6 +134,7 @@ pub(crate) async fn statement() -> StatementContext {
         parameter_types: Arc::default(),
         parameters_are_constants: false,
         transaction_time_us: 1_800_000_000_000_000,
+        statement_time_us: 1_800_000_000_000_000,
         hints: Default::default(),
         notices: Arc::new(Mutex::new(Vec::new())),
         user: "alice".into(),
