@@ -370,6 +370,7 @@ impl QueryPlan {
             true => self.start(ctx, observation).await?,
             false => Box::pin(self.start_answered(ctx, observation)).await?,
         };
+        ctx.session.begins_work();
         let rows = match observation {
             Some(observation) => watch(rows, &observation.result, Rows::num_rows).boxed(),
             None => rows,

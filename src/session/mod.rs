@@ -54,7 +54,6 @@ pub use prepared_statement::PreparedStatement;
 use prepared_statement::PreparedStatements;
 pub use rows::{Portal, PortalState, RowStream};
 use settings::SessionSettings;
-pub use text_cache::KnownText;
 use text_cache::TextCache;
 pub use transaction::TransactionStatus;
 use transaction::{Block, TransactionState};

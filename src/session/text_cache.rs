@@ -198,7 +198,17 @@ impl Session {
             }))
     }
 
-    /// Says that a statement failed with parameters which does not fail without.
+    /// Whether the text as it stands is to be run where it failed so with parameters: what has done something is not done twice.
+    pub fn may_do_without_parameters(&self, error: &Error) -> bool {
+        KnownText::may_cause(error) && (!self.has_begun_work() || KnownText::is_of_planning(error))
+    }
+
+    /// Whether the last statement had been planned, and did something.
+    pub fn has_begun_work(&self) -> bool {
+        self.shared.has_begun_work()
+    }
+
+    /// Says that a statement failed with parameters before it had begun, and not without.
     pub fn forbid_parameters(&mut self, known: &KnownText) {
         let settings = Arc::clone(self.settings());
         self.known_texts.forbid(known.hash, &settings);
@@ -261,7 +271,7 @@ impl Session {
 impl KnownText {
     /// Whether the text as it stands may do without this error, or says better what is wrong: all but what stops a
     /// statement whatever it says.
-    pub fn may_cause(error: &Error) -> bool {
+    fn may_cause(error: &Error) -> bool {
         let is_partly = matches!(error, Error::Partly { .. });
         !is_partly
             && !matches!(
@@ -275,7 +285,22 @@ impl KnownText {
                     | Error::IdleTimeout { .. }
                     | Error::ClientGone
                     | Error::Shutdown
+                    | Error::LockTimeout
+                    | Error::LockNotAvailable { .. }
+                    | Error::Deadlock { .. }
             )
+    }
+
+    /// Whether it says that a plan cannot be, which may be found out when parts of the statement run already.
+    fn is_of_planning(error: &Error) -> bool {
+        let is_of_function = matches!(error, Error::InContext { .. });
+        let is_of_plan = |error: &Error| {
+            matches!(
+                error,
+                Error::PlanChanged { .. } | Error::FullScan { .. } | Error::TooManyKeys { .. }
+            )
+        };
+        !is_of_function && is_of_plan(error.bare())
     }
 }
 

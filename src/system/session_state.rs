@@ -86,6 +86,7 @@ pub struct SessionState {
     changed_us: AtomicI64,
     transaction_started_us: AtomicI64,
     message_us: AtomicI64,
+    has_begun: AtomicBool,
     activity: Mutex<Activity>,
 }
 
@@ -185,6 +186,7 @@ impl SessionState {
             changed_us: AtomicI64::new(started_us),
             transaction_started_us: AtomicI64::new(0),
             message_us: AtomicI64::new(started_us),
+            has_begun: AtomicBool::new(false),
             activity: Mutex::default(),
         }
     }
@@ -267,9 +269,20 @@ impl SessionState {
         self.message_us.load(Ordering::Relaxed)
     }
 
+    /// What the statement is to do has begun: its plan is made.
+    pub fn begins_work(&self) {
+        self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the statement at hand, or the last, came so far.
+    pub fn has_begun_work(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
+    }
+
     /// A statement begins.
     pub fn runs(&self, query: &Arc<str>) {
         let now_us = now_us();
+        self.has_begun.store(false, Ordering::Relaxed);
         self.state.store(ActivityState::Active as u8, Ordering::Relaxed);
         self.changed_us.store(now_us, Ordering::Relaxed);
         // Nobody else holds it but whoever reads pg_stat_activity.

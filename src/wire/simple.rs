@@ -7,7 +7,7 @@ use super::responder::Responder;
 use super::state::State;
 use super::statement_log::log_duration;
 use crate::Result;
-use crate::session::{KnownText, Reply};
+use crate::session::Reply;
 use crate::sql::Statement;
 use crate::system::Parameters;
 use crate::types::WireFormat;
@@ -39,11 +39,13 @@ impl Responder {
         let (parameters, before) = (known.parameters.clone(), self.session.mark_run());
         match self.run_to_first_rows(&known.statement, parameters).await {
             // The text as it stands says what is wrong, and where; or nothing is.
-            Err(error) if KnownText::may_cause(&error) => {
+            Err(error) if self.session.may_do_without_parameters(&error) => {
                 self.session.take_back(before);
-                self.run_parsed(text).await?;
-                self.session.forbid_parameters(&known);
-                Ok(())
+                let ran = self.run_parsed(text).await;
+                if ran.is_ok() || self.session.has_begun_work() {
+                    self.session.forbid_parameters(&known);
+                }
+                ran
             }
             reply => self.complete(reply?).await,
         }

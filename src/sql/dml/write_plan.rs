@@ -194,6 +194,7 @@ impl WritePlan {
         references: &References,
     ) -> Result<WriteResult> {
         let begun = Instant::now();
+        ctx.session.begins_work();
         references.write_to(ctx, self.table());
         // What a partition may hold follows from those beside it: a partitioned table is locked like those that have its rows.
         lock_for_writes(&ctx.txn, self.table()).await?;
