@@ -2,14 +2,17 @@
 
 use arrow::array::ArrayRef;
 
+use super::object_name::objects_meant;
 use super::{Batch, FunctionDef, T};
-use crate::catalog::{FIRST_DATABASE, SYSTEM_COLUMNS};
+use crate::catalog::{FIRST_DATABASE, Language, SYSTEM_COLUMNS};
+use crate::error::nearest_name;
+use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::definitions as system_relations;
-use crate::system::catalog_version::objects::{Found, UserIndex, UserRelation};
+use crate::system::catalog_version::objects::{Found, SYSTEM, UserIndex, UserRelation, read};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::role_oid;
 use crate::system::pg_catalog::role_rows::all_role_names;
-use crate::types::{CatalogType, Value};
+use crate::types::{CatalogType, SqlType, Value};
 use crate::{Error, Result};
 
 /// A relation, by its name or oid, and privileges; before them may stand who has these.
@@ -23,6 +26,8 @@ const OID_COLUMN: &[T] = &[T::Oid, T::Regclass, T::Any, T::Text];
 /// Relations by names of the type name, which are looked for nowhere.
 const ANY_RELATION: &[T] = &[T::Any, T::Text];
 const ANYONES_RELATION: &[T] = &[T::Any, T::Any, T::Text];
+
+const WRAPPER: &str = "has_foreign_data_wrapper_privilege";
 
 const COLUMN_PRIVILEGES: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
 
@@ -47,33 +52,23 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("has_schema_privilege", &[T::Any; 3], T::Bool, of_schema),
     FunctionDef::catalog("has_database_privilege", &[T::Any; 2], T::Bool, of_database),
     FunctionDef::catalog("has_database_privilege", &[T::Any; 3], T::Bool, of_database),
-    FunctionDef::new("has_function_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_function_privilege", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("has_function_privilege", &[T::Any; 2], T::Bool, of_function),
+    FunctionDef::catalog("has_function_privilege", &[T::Any; 3], T::Bool, of_function),
     FunctionDef::catalog("has_sequence_privilege", RELATION, T::Bool, of_sequence),
     FunctionDef::catalog("has_sequence_privilege", NAME_RELATION, T::Bool, of_sequence),
     FunctionDef::catalog("has_sequence_privilege", OID_RELATION, T::Bool, of_sequence),
     FunctionDef::new("has_sequence_privilege", ANY_RELATION, T::Bool, allowed),
     FunctionDef::new("has_sequence_privilege", ANYONES_RELATION, T::Bool, allowed),
-    FunctionDef::new("has_tablespace_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_tablespace_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new("has_type_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_type_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new("has_language_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_language_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new(
-        "has_foreign_data_wrapper_privilege",
-        &[T::Any; 2],
-        T::Bool,
-        allowed,
-    ),
-    FunctionDef::new(
-        "has_foreign_data_wrapper_privilege",
-        &[T::Any; 3],
-        T::Bool,
-        allowed,
-    ),
-    FunctionDef::new("has_server_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_server_privilege", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("has_tablespace_privilege", &[T::Any; 2], T::Bool, of_tablespace),
+    FunctionDef::catalog("has_tablespace_privilege", &[T::Any; 3], T::Bool, of_tablespace),
+    FunctionDef::catalog("has_type_privilege", &[T::Any; 2], T::Bool, of_type),
+    FunctionDef::catalog("has_type_privilege", &[T::Any; 3], T::Bool, of_type),
+    FunctionDef::catalog("has_language_privilege", &[T::Any; 2], T::Bool, of_language),
+    FunctionDef::catalog("has_language_privilege", &[T::Any; 3], T::Bool, of_language),
+    FunctionDef::catalog(WRAPPER, &[T::Any; 2], T::Bool, of_wrapper),
+    FunctionDef::catalog(WRAPPER, &[T::Any; 3], T::Bool, of_wrapper),
+    FunctionDef::catalog("has_server_privilege", &[T::Any; 2], T::Bool, of_server),
+    FunctionDef::catalog("has_server_privilege", &[T::Any; 3], T::Bool, of_server),
     FunctionDef::new("has_parameter_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_parameter_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::catalog("pg_has_role", &[T::Any; 2], T::Bool, has_role),
@@ -150,7 +145,8 @@ fn has_column(relation: &UserRelation, name: &str) -> Result<bool> {
         true => Ok(true),
         false => Err(Error::UndefinedColumn {
             name: format!("\"{name}\" of relation \"{}\"", relation.name),
-            hint: None,
+            hint: nearest_name(name, relation.columns.iter().map(|column| column.name.as_str()))
+                .map(|nearest| format!("Perhaps you meant the column \"{nearest}\".")),
         }),
     }
 }
@@ -162,7 +158,8 @@ fn of_schema(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
         Value::Text(name) | Value::Unknown(name) => {
             ctx.catalog.schema(ctx.settings.schema_meant(name)).map(|_| true)
         }
-        schema => Ok(matches!(schema, Value::Int(_))),
+        Value::Int(oid) => Ok(catalog.objects().schema_name(*oid).is_some()),
+        _ => Ok(false),
     };
     batch.map_values(|values| allowed_of_named(values, catalog, &["CREATE", "USAGE"], is_there))
 }
@@ -295,6 +292,101 @@ fn check_role(catalog: &CatalogContext, role: &str) -> Result<()> {
             name: role.to_string(),
         }),
     }
+}
+
+/// The same of a function or a type, by its name or oid; NULL for an oid of none. Errors: as of relations; those of the name.
+fn of_object(batch: &Batch, catalog: &CatalogContext, ty: &SqlType, kind: &str) -> Result<ArrayRef> {
+    let ctx = catalog.statement();
+    let is_there = |object: &Value| {
+        let oid = match objects_meant(ctx, object.clone(), ty)? {
+            Value::Int(oid) => oid,
+            _ => return Ok(false),
+        };
+        let made = u32::try_from(oid).unwrap_or_default();
+        Ok(match ty {
+            SqlType::Catalog(CatalogType::Regprocedure) => {
+                SYSTEM.procedures.contains_key(&oid) || ctx.catalog.routines.by_oid(made).is_some()
+            }
+            _ => {
+                let objects = catalog.objects();
+                let is_row = matches!(objects.find(oid), Some(Found::Relation(_)));
+                SYSTEM.types.contains_key(&oid) || objects.user_type(oid).is_some() || is_row
+            }
+        })
+    };
+    batch.map_values(|values| allowed_of_named(values, catalog, &[kind], is_there))
+}
+
+fn of_function(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_object(
+        batch,
+        catalog,
+        &SqlType::Catalog(CatalogType::Regprocedure),
+        "EXECUTE",
+    )
+}
+
+fn of_type(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_object(batch, catalog, &SqlType::Catalog(CatalogType::Regtype), "USAGE")
+}
+
+/// The same of what is in a relation of the catalogs. Errors: as of relations; 42704.
+fn of_row(
+    batch: &Batch,
+    catalog: &CatalogContext,
+    (relation, column): (&str, &str),
+    (kind, privilege): (&'static str, &str),
+) -> Result<ArrayRef> {
+    // Of those that are made with a database.
+    let plpgsql = [
+        Some(Language::Plpgsql.oid().to_string()),
+        Some("plpgsql".to_string()),
+    ];
+    let made = (relation == "pg_language").then_some(plpgsql);
+    let rows: Vec<[Cell; 2]> = read(relation, &["oid", column]).chain(made).collect();
+    let is_there = |object: &Value| match object {
+        Value::Int(oid) => Ok(rows
+            .iter()
+            .any(|[known, _]| known.as_deref() == Some(&oid.to_string()))),
+        Value::Text(name) | Value::Unknown(name) => {
+            match rows.iter().any(|[_, known]| known.as_deref() == Some(name)) {
+                true => Ok(true),
+                false => Err(Error::UndefinedObject {
+                    kind,
+                    name: name.clone(),
+                }),
+            }
+        }
+        _ => Ok(false),
+    };
+    batch.map_values(|values| allowed_of_named(values, catalog, &[privilege], is_there))
+}
+
+fn of_language(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_row(batch, catalog, ("pg_language", "lanname"), ("language", "USAGE"))
+}
+
+fn of_tablespace(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_row(
+        batch,
+        catalog,
+        ("pg_tablespace", "spcname"),
+        ("tablespace", "CREATE"),
+    )
+}
+
+fn of_wrapper(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    let named = ("foreign-data wrapper", "USAGE");
+    of_row(batch, catalog, ("pg_foreign_data_wrapper", "fdwname"), named)
+}
+
+fn of_server(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_row(
+        batch,
+        catalog,
+        ("pg_foreign_server", "srvname"),
+        ("server", "USAGE"),
+    )
 }
 
 fn allowed(batch: &Batch) -> Result<ArrayRef> {

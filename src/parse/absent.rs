@@ -98,14 +98,6 @@ const ABSENT: &[(&[&str], &str)] = &[
         &["SECURITY", "LABEL"],
         "Leave it out: there are no privileges yet.",
     ),
-    (
-        &["PREPARE", "TRANSACTION"],
-        "Use COMMIT: a transaction is of one server.",
-    ),
-    (
-        &["COMMIT/ROLLBACK", "PREPARED"],
-        "Use COMMIT: a transaction is of one server.",
-    ),
 ];
 
 /// Words that stand together anywhere in the definition of a table, what they ask for, and the way out.

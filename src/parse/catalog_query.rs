@@ -138,7 +138,12 @@ impl TokenReader<'_> {
             _ => None,
         };
         let pattern = match column {
-            Some(column) => format!(" AND a.attname = {}", quote_literal(&column)),
+            // Which fails where there is no such column.
+            Some(column) => {
+                let column = quote_literal(&column);
+                let is_there = format!("has_column_privilege({table}, {column}, 'SELECT')");
+                format!(" AND CASE WHEN {is_there} THEN a.attname = {column} END")
+            }
             None => self.pattern("a.attname")?,
         };
         Ok(COLUMNS_QUERY

@@ -211,14 +211,36 @@ impl TokenReader<'_> {
 
     fn commit(&mut self) -> Result<Command> {
         if self.word("PREPARED") {
-            return Err(Error::unsupported("COMMIT PREPARED", None));
+            return Err(self.no_prepared_transaction());
         }
         Ok(Command::Commit { chain: self.chain()? })
     }
 
+    /// What COMMIT PREPARED and its like fail with: 42704, or 42601.
+    fn no_prepared_transaction(&mut self) -> Error {
+        match self.transaction_identifier() {
+            Ok(name) => Error::UndefinedObject {
+                kind: "prepared transaction with identifier",
+                name,
+            },
+            Err(error) => error,
+        }
+    }
+
+    /// The string that names a prepared transaction, which ends the statement. Errors: 42601.
+    pub(super) fn transaction_identifier(&mut self) -> Result<String> {
+        let identifier = self.peek().and_then(string_of);
+        let identifier = identifier.ok_or_else(|| self.syntax_error())?;
+        self.at += 1;
+        match self.peek() {
+            None => Ok(identifier),
+            Some(_) => Err(self.syntax_error()),
+        }
+    }
+
     fn rollback(&mut self) -> Result<Command> {
         if self.word("PREPARED") {
-            return Err(Error::unsupported("ROLLBACK PREPARED", None));
+            return Err(self.no_prepared_transaction());
         }
         self.transaction_or_work();
         if self.word("TO") {

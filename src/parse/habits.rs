@@ -1,19 +1,24 @@
-//! What people write who come from another database, and what to write here: which row of the table ([`HABITS`]) a statement fits that has
+//! What people write who come from another database, and what to write here: which row of the tables ([`HABITS`], [`OTHER_HABITS`]) a statement fits that has
 //! failed, so that nothing that runs is ever touched by it.
 
-use super::habit_rows::{HABITS, READS, UNDEFINED_OBJECT};
+use super::habit_rows::{HABITS, Habit, READS, UNDEFINED_OBJECT};
+use super::other_habits::OTHER_HABITS;
 use super::text_tokens::TextToken;
+
+fn rows() -> impl Iterator<Item = &'static Habit> {
+    HABITS.iter().chain(OTHER_HABITS)
+}
 
 /// Whether any row tells at this SQLSTATE.
 pub(super) fn may_tell(sqlstate: &str) -> bool {
-    HABITS.iter().any(|(_, states, _)| states.contains(&sqlstate))
+    rows().any(|(_, states, _)| states.contains(&sqlstate))
 }
 
 /// What to write instead, of a statement that failed with this SQLSTATE at the token at this place (`None`: nobody knows where).
 pub(super) fn hint(tokens: &[TextToken<'_>], sqlstate: &str, at: Option<usize>) -> Option<&'static str> {
     // A type that is not there may be told of at the value that was to be of it.
     let at = at.filter(|_| sqlstate != UNDEFINED_OBJECT);
-    let mut rows = HABITS.iter().filter(|(written, states, _)| {
+    let mut rows = rows().filter(|(written, states, _)| {
         // What is only a hint to where the text stops making sense needs that place.
         states.contains(&sqlstate) && (at.is_some() || *states != READS && is_sure(written, sqlstate))
     });
@@ -71,6 +76,7 @@ fn end_of(pattern: &str, tokens: &[TextToken<'_>], start: usize) -> Option<usize
         let fits = part.split('/').any(|one| match one {
             "_" => token.is_name(),
             "#" => token.is_number(),
+            "'" => token.is_string(),
             word => token.is(word),
         });
         if !fits {
@@ -106,11 +112,12 @@ mod tests {
 
     #[test]
     fn every_pattern_fits_what_it_says() {
-        for (pattern, _, hint) in HABITS {
+        for (pattern, _, hint) in rows() {
             let text = pattern.replace("^ ", "").replace('…', "x = 1 and");
             let parts = text.split(' ').map(|part| match part.split('/').next() {
                 Some("_") => "name",
                 Some("#") => "7",
+                Some("'") => "'name'",
                 other => other.unwrap_or_default(),
             });
             let text = parts.collect::<Vec<_>>().join(" ");

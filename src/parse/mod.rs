@@ -67,6 +67,7 @@ mod number_junk;
 mod only;
 mod operator_name;
 mod order_operator;
+mod other_habits;
 mod parameterized;
 pub(crate) mod parameters;
 mod parenthesized;

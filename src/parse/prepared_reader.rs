@@ -5,6 +5,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, ExecuteArguments, PreparedType};
 use super::token_reader::{TokenReader, string_of};
+use crate::error::StatementFault;
 use crate::types::{SqlType, Value, number_value};
 use crate::{Error, Result};
 
@@ -91,7 +92,12 @@ impl TokenReader<'_> {
 
     pub(super) fn prepare(&mut self) -> Result<Command> {
         if self.word("TRANSACTION") {
-            return Err(Error::unsupported("PREPARE TRANSACTION", None));
+            self.transaction_identifier()?;
+            return Err(Error::InvalidStatement {
+                state: StatementFault::NotInPrerequisiteState,
+                message: "prepared transactions are disabled".to_string(),
+                hint: Some("Use COMMIT: a transaction is of one server.".to_string()),
+            });
         }
         let name = self.name()?;
         let mut types = Vec::new();

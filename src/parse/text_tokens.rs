@@ -97,6 +97,11 @@ impl TextToken<'_> {
             .starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '"' | '`'))
     }
 
+    /// Whether it is a string.
+    pub(super) fn is_string(&self) -> bool {
+        self.text.starts_with('\'')
+    }
+
     /// Whether it is a number, or begins one.
     pub(super) fn is_number(&self) -> bool {
         self.text.starts_with(|c: char| c.is_ascii_digit())

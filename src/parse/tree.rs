@@ -117,6 +117,13 @@ fn ends_list(tree: &ast::Statement, parser: &Parser<'_>) -> bool {
 fn refusal(unread: Unread, parser: &Parser<'_>, text: &str) -> Error {
     match unread {
         Unread::Lacking(feature, hint) => Error::unsupported(feature, Some(hint)),
+        Unread::String(value) => match string_as_name(&value, parser) {
+            Some(token) => syntax_error::near(token, text),
+            None => Error::Syntax {
+                message: format!("syntax error at or near \"'{value}'\""),
+                position: 0,
+            },
+        },
         Unread::Foreign(words) => match find(words, parser) {
             Some(token) => syntax_error::near(token, text),
             None => Error::Syntax {
@@ -125,6 +132,25 @@ fn refusal(unread: Unread, parser: &Parser<'_>, text: &str) -> Error {
             },
         },
     }
+}
+
+/// The string of this value that stands in the place of a name: behind AS, or behind what is named.
+fn string_as_name<'a>(value: &str, parser: &'a Parser<'_>) -> Option<&'a TokenWithSpan> {
+    let is_it =
+        |token: &TokenWithSpan| matches!(&token.token, Token::SingleQuotedString(found) if found == value);
+    let mut behind_as = false;
+    let mut first = None;
+    for token in (0..).map(|at| parser.token_at(at)) {
+        match &token.token {
+            Token::EOF => break,
+            Token::Whitespace(_) => continue,
+            _ if is_it(token) && behind_as => return Some(token),
+            _ if is_it(token) => first = first.or(Some(token)),
+            _ => {}
+        }
+        behind_as = matches!(&token.token, Token::Word(word) if word.keyword == Keyword::AS);
+    }
+    first
 }
 
 /// The first of these words in the statement, where they stand one behind the other.

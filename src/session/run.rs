@@ -82,6 +82,14 @@ impl Session {
         ran
     }
 
+    /// What was told of the statement's text.
+    fn raise_warnings(&self, statement: &Statement) {
+        for warning in statement.parsed.warnings.iter() {
+            let (message, hint) = (warning.message.clone(), warning.hint.clone());
+            self.notify("WARNING", "01000", message, Some(hint));
+        }
+    }
+
     async fn run_at_hand(
         &mut self,
         statement: &Arc<Statement>,
@@ -95,6 +103,7 @@ impl Session {
         self.shared.runs(&statement.parsed.text);
         let own = statement.parsed.command.as_ref();
         if let Some(command) = own.filter(|command| !command.is_of_sql()) {
+            self.raise_warnings(statement);
             let reply = Box::pin(self.run_command(command, &statement.parsed.text, parameters)).await;
             let reply = match command {
                 // What others have under SHOW and SET may have another name here.

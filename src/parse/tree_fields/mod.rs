@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `must` | it always stands there, and the statement means nothing without it |
 //! | `read` | it may be absent; whoever takes the statement reads it, or refuses it with a better error than here |
+//! | `name` | as `must`, of a name, which is no string: 42601 at one |
 //! | `spelling` | another way to write the same |
 //! | `foreign` | PostgreSQL has no such clause: 42601 at its words |
 //! | `lacking` | PostgreSQL has it, and nothing here does what it asks for: 0A000 |
@@ -25,8 +26,8 @@ use std::ops::ControlFlow;
 
 use crate::parse::walk::WalkMut;
 use sqlparser::ast::{
-    CreateTableOptions, Expr, FunctionArguments, GroupByExpr, HiveDistributionStyle, NullsDistinctOption,
-    Query, Select, SetQuantifier, Statement, TableFactor, VisitorMut,
+    CreateTableOptions, Expr, FunctionArguments, GroupByExpr, HiveDistributionStyle, Ident,
+    NullsDistinctOption, Query, Select, SetQuantifier, Statement, TableFactor, VisitorMut,
 };
 
 /// Takes a struct apart: `fields!(check, value, Type { field: verdict, … })`.
@@ -56,6 +57,8 @@ use {fields, verdicts};
 pub(crate) enum Unread {
     /// No syntax of PostgreSQL's: the words that it begins with.
     Foreign(&'static str),
+    /// A string in the place of a name.
+    String(String),
     /// A feature, as messages name it, and what to do instead.
     Lacking(&'static str, &'static str),
 }
@@ -103,6 +106,13 @@ impl<P: Probe> TreeCheck<P> {
     fn read<C: Clause>(&mut self, field: &'static str, clause: &mut C) -> Flow {
         self.probe.meet(field, clause);
         Flow::Continue(())
+    }
+
+    fn name(&self, _field: &'static str, name: &Ident) -> Flow {
+        match name.quote_style {
+            Some('\'') => Flow::Break(Unread::String(name.value.clone())),
+            _ => Flow::Continue(()),
+        }
     }
 
     fn foreign<C: Clause>(&self, _field: &'static str, clause: &C, words: &'static str) -> Flow {

@@ -230,7 +230,7 @@ impl<P: Probe> TreeCheck<P> {
         items.iter_mut().try_for_each(|item| match item {
             SelectItem::UnnamedExpr(_) => Flow::Continue(()),
             SelectItem::ExprWithAlias { expr, alias } => {
-                verdicts!(self, "SelectItem::ExprWithAlias", expr: must, alias: must);
+                verdicts!(self, "SelectItem::ExprWithAlias", expr: must, alias: name);
                 Flow::Continue(())
             }
             SelectItem::ExprWithAliases { expr, aliases } => {
@@ -496,7 +496,7 @@ impl<P: Probe> TreeCheck<P> {
             alias,
             TableAlias {
                 explicit: spelling,
-                name: must,
+                name: name,
                 columns: read,
                 at: foreign("AT")
             }
