@@ -180,7 +180,7 @@ pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use shown_relation::ShownRelation;
 pub use split_options::SplitOptions;
-pub use standard_name::STANDARD_SCHEMA;
+pub use standard_name::{STANDARD_SCHEMA, standard_name};
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_cache::TableCache;
 pub use table_def::{COLUMNS_MAX, Rekeying, TableDef};

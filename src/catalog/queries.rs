@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Catalog, Relation, TableDef, ViewDef};
+use super::{Catalog, PrintedQuery, Relation, TableDef, ViewDef};
 
 impl Relation {
     /// The oids of what a view or a materialized view reads; nothing of any other relation.
@@ -28,6 +28,31 @@ impl Relation {
             }
             Relation::Sequence(_) => None,
         }
+    }
+
+    /// How its query is printed, if it has one that is.
+    pub fn printed(&self) -> Option<&PrintedQuery> {
+        match self {
+            Relation::View(view) => view.printed.as_ref(),
+            Relation::Table(table) => table.stored_query.as_ref()?.printed.as_ref(),
+            Relation::Sequence(_) => None,
+        }
+    }
+
+    /// The same with another query, which is printed so.
+    pub fn with_printed(&self, printed: PrintedQuery) -> Relation {
+        let query = PrintedQuery::unmarked(&printed.plain).trim().to_string();
+        let mut changed = self.with_query(query);
+        match &mut changed {
+            Relation::View(view) => Arc::make_mut(view).printed = Some(printed),
+            Relation::Table(table) => {
+                if let Some(stored) = &mut Arc::make_mut(table).stored_query {
+                    stored.printed = Some(printed);
+                }
+            }
+            Relation::Sequence(_) => {}
+        }
+        changed
     }
 
     /// The same with another query, which reads the same. A relation without one stays as it is.

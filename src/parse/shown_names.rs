@@ -7,6 +7,7 @@ use sqlparser::ast::{self, DataType, Expr, Ident, ObjectName, Query, TableFactor
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+use super::dialect::parse_expression;
 use super::names::{fold, relation_name};
 use super::quoting::quote_ident;
 use super::tree::parse_query;
@@ -21,64 +22,94 @@ pub(crate) trait Naming {
     fn relation(&self, schema: Option<&str>, name: &str) -> Option<NewName>;
     /// A type, likewise.
     fn user_type(&self, schema: Option<&str>, name: &str) -> Option<NewName>;
+    /// A function, likewise.
+    fn function(&self, schema: Option<&str>, name: &str) -> Option<NewName>;
 }
 
-/// An expression with other names: of relations in `'name'::regclass`, of types that are named bare behind `::`. `None`: it is no expression.
-pub(crate) fn expression_with_names(
-    text: &str,
-    relation: impl Fn(&str) -> Option<String>,
-    user_type: impl Fn(&str) -> Option<String>,
-) -> Option<String> {
+/// What the names in an expression are to be; `None`: as they are.
+pub(crate) trait ExpressionNaming {
+    /// A relation, as `'name'::regclass` has it.
+    fn relation(&self, name: &str) -> Option<String>;
+    /// A type, with a schema or without: quoted where it must be.
+    fn user_type(&self, schema: Option<&str>, name: &str) -> Option<String>;
+    /// A function, likewise.
+    fn function(&self, schema: Option<&str>, name: &str) -> Option<String>;
+}
+
+/// An expression with other names: of relations in `'name'::regclass`, of types behind `::`, of functions before their arguments. `None`: it
+/// is no expression.
+pub(crate) fn expression_with_names(text: &str, naming: &impl ExpressionNaming) -> Option<String> {
     // Strings stay as they are written, quotes and backslashes doubled: tokens print what they hold.
-    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
         .with_unescape(false)
         .tokenize()
         .ok()?;
-    for at in 0..tokens.len().saturating_sub(2) {
-        if tokens[at + 1] != Token::DoubleColon {
+    let mut named: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_behind_colons = named.last() == Some(&Token::DoubleColon);
+        let Some((schema, name, width)) = name_at(&tokens[at..]) else {
+            named.push(tokens[at].clone());
+            at += 1;
             continue;
-        }
-        match (&tokens[at], &tokens[at + 2]) {
-            (Token::SingleQuotedString(name), Token::Word(ty)) if ty.value == "regclass" => {
-                if let Some(name) = relation(&name.replace("''", "'")) {
-                    tokens[at] = Token::SingleQuotedString(name.replace('\'', "''"));
-                }
+        };
+        let is_called = tokens.get(at + width) == Some(&Token::LParen);
+        let new = match (is_behind_colons, is_called) {
+            (true, _) if schema.is_none() && name == "regclass" => {
+                rename_relation(&mut named, naming);
+                None
             }
-            (_, Token::Word(word)) if tokens.get(at + 3) != Some(&Token::Period) => {
-                if let Some(name) = user_type(&word.value) {
-                    tokens[at + 2] = Token::make_word(&name, None);
-                }
-            }
-            _ => {}
+            (true, _) => naming.user_type(schema, name),
+            (false, true) => naming.function(schema, name),
+            (false, false) => None,
+        };
+        match new {
+            Some(new) => named.push(Token::make_word(&new, None)),
+            None => named.extend_from_slice(&tokens[at..at + width]),
         }
+        at += width;
     }
-    Some(tokens.iter().map(ToString::to_string).collect())
+    Some(named.iter().map(ToString::to_string).collect())
 }
 
-/// Whether an expression names something with this schema before it.
-pub(crate) fn names_schema(text: &str, schema: &str) -> bool {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
-        .tokenize()
-        .unwrap_or_default();
-    tokens.windows(2).any(|pair| match pair {
-        [Token::Word(word), Token::Period] => match word.quote_style {
-            Some(_) => word.value == schema,
-            None => word.value.to_lowercase() == schema,
-        },
-        _ => false,
-    })
+/// The name that tokens begin with, how it is folded, and of how many of them it is.
+fn name_at(tokens: &[Token]) -> Option<(Option<&str>, &str, usize)> {
+    match tokens {
+        [Token::Word(schema), Token::Period, Token::Word(name), ..] => {
+            Some((Some(&schema.value), &name.value, 3))
+        }
+        [Token::Word(name), ..] => Some((None, &name.value, 1)),
+        _ => None,
+    }
+}
+
+/// Another name for the relation that the last string is of.
+fn rename_relation(tokens: &mut [Token], naming: &impl ExpressionNaming) {
+    if let [.., Token::SingleQuotedString(name), Token::DoubleColon] = tokens
+        && let Some(new) = naming.relation(&name.replace("''", "'"))
+    {
+        *name = new.replace('\'', "''");
+    }
 }
 
 /// A query with other names. `None`: it is no query, or nothing changes.
 pub(crate) fn query_with_names(text: &str, naming: &dyn Naming) -> Option<String> {
-    let mut query = parse_query(text).ok()?;
+    tree_with_names(parse_query(text).ok()?, naming)
+}
+
+/// An expression as it is read with other names. `None`: it is no expression, or nothing changes.
+pub(crate) fn read_expression_with_names(text: &str, naming: &dyn Naming) -> Option<String> {
+    tree_with_names(parse_expression(text).ok()?, naming)
+}
+
+fn tree_with_names<T: WalkMut + std::fmt::Display>(mut tree: T, naming: &dyn Naming) -> Option<String> {
     let mut names = Names {
         naming,
         hidden: BTreeSet::new(),
         has_changed: false,
     };
-    let _ = query.walk_mut(&mut names);
-    names.has_changed.then(|| query.to_string())
+    let _ = tree.walk_mut(&mut names);
+    names.has_changed.then(|| tree.to_string())
 }
 
 /// Changes names.
@@ -92,12 +123,20 @@ struct Names<'a> {
 impl Names<'_> {
     fn change(&mut self, name: &mut ObjectName, new: Option<NewName>) {
         let Some((schema, bare)) = new else { return };
-        if schema.is_none() == (name.0.len() == 1) {
+        let is_same = relation_name(name).is_ok_and(|(known, own)| known == schema && own == bare);
+        if is_same {
             return;
         }
         let parts = schema.into_iter().chain([bare]).map(ident);
         *name = ObjectName::from(parts.collect::<Vec<_>>());
         self.has_changed = true;
+    }
+
+    fn change_function(&mut self, name: &mut ObjectName) {
+        if let Ok((schema, bare)) = relation_name(name) {
+            let new = self.naming.function(schema.as_deref(), &bare);
+            self.change(name, new);
+        }
     }
 
     fn change_type(&mut self, ty: &mut DataType) {
@@ -128,19 +167,33 @@ impl VisitorMut for Names<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: None, .. } = factor
-            && let Ok((schema, bare)) = relation_name(name)
-            && !(schema.is_none() && self.hidden.contains(&bare))
-        {
-            let new = self.naming.relation(schema.as_deref(), &bare);
-            self.change(name, new);
+        match factor {
+            TableFactor::Table { name, args: None, .. } => {
+                if let Ok((schema, bare)) = relation_name(name)
+                    && !(schema.is_none() && self.hidden.contains(&bare))
+                {
+                    let new = self.naming.relation(schema.as_deref(), &bare);
+                    self.change(name, new);
+                }
+            }
+            TableFactor::Table { name, alias, .. } => {
+                self.change_function(name);
+                let columns = alias.iter_mut().flat_map(|alias| &mut alias.columns);
+                for ty in columns.filter_map(|column| column.data_type.as_mut()) {
+                    self.change_type(ty);
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Cast { data_type, .. } = expr {
-            self.change_type(data_type);
+        match expr {
+            Expr::Cast { data_type, .. } => self.change_type(data_type),
+            Expr::TypedString(typed) => self.change_type(&mut typed.data_type),
+            Expr::Function(call) => self.change_function(&mut call.name),
+            _ => {}
         }
         ControlFlow::Continue(())
     }

@@ -1,5 +1,5 @@
 //! What queries have beside the expressions of conditions, as `pg_get_viewdef` prints it: columns with their relations, subqueries, aggregates,
-//! calls over windows, subscripts. Called by `condition_text` for queries.
+//! calls over windows. Called by `condition_text` for queries.
 
 use sqlparser::ast;
 
@@ -7,14 +7,71 @@ use super::condition_text::{Printer, negated};
 use super::printed::Printed;
 use super::printed_query::{Outputs, as_test, direction, grouped, resolved};
 use super::query_layout::QueryLayout;
+use super::routine_call::concrete;
 use super::scope::Outer;
 use super::window_clauses::WindowClauses;
+use crate::catalog::{PrintedQuery, RoutineDef, standard_name};
+use crate::functions;
 use crate::parse::names::fold;
-use crate::parse::quoting::quote_ident;
+use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::window_frame;
 use crate::types::SqlType;
 
+/// A function that a call means.
+pub(super) struct CalledRoutine {
+    /// Its name as text has it.
+    pub(super) name: String,
+    /// What it takes each argument of the call as; `Unknown`: as it is.
+    pub(super) types: Vec<SqlType>,
+}
+
+impl CalledRoutine {
+    /// What it takes so many arguments as.
+    pub(super) fn argument_types(&self, count: usize) -> Vec<SqlType> {
+        let known = self.types.iter().cloned();
+        known
+            .chain(std::iter::repeat(SqlType::Unknown))
+            .take(count)
+            .collect()
+    }
+}
+
+/// Whether an aggregate, or a function of windows, takes values of any type as they are.
+fn keeps_domains(name: &str) -> bool {
+    matches!(
+        name,
+        "count" | "array_agg" | "first_value" | "last_value" | "nth_value" | "lag" | "lead" | "mode"
+    ) || name.starts_with("json")
+}
+
 impl Printer<'_, '_> {
+    /// The function of a user's that a call means. `None`: it means one of the server's.
+    pub(super) fn called_routine(&mut self, function: &ast::Function) -> Option<CalledRoutine> {
+        let chosen = self.binder.routine_meant(function, self.place).ok()??;
+        let types = chosen.routine.inputs().map(|input| {
+            let ty = concrete(self.binder.ctx, &input.ty, chosen.element.as_ref());
+            ty.unwrap_or(SqlType::Unknown)
+        });
+        Some(CalledRoutine {
+            types: match chosen.routine.is_variadic() {
+                true => Vec::new(),
+                false => types.collect(),
+            },
+            name: self.routine_name(&chosen.routine),
+        })
+    }
+
+    /// A function's name: in a query, where an alias may stand before parentheses, in marks.
+    fn routine_name(&self, routine: &RoutineDef) -> String {
+        let is_built_in = functions::functions_named(&routine.name).next().is_some();
+        match self.shown {
+            // A bare name is the server's where that has one of it.
+            None if is_built_in => qualified(&routine.schema, &routine.name),
+            None => standard_name(&routine.schema, &routine.name),
+            Some(_) => PrintedQuery::marked_function(&routine.schema, &routine.name),
+        }
+    }
+
     /// A column with its relation.
     pub(super) fn column(&mut self, relation: Option<&str>, name: &str, expr: &ast::Expr) -> Printed {
         let ty = self.type_of(expr);
@@ -103,49 +160,6 @@ impl Printer<'_, '_> {
         as_test(Printed::call(SqlType::Bool, |text| {
             format!("({} {words} ({}))", text(&value), text(&query))
         }))
-    }
-
-    /// `a[1]`, `a[1:2]`.
-    pub(super) fn subscripted(
-        &mut self,
-        expr: &ast::Expr,
-        root: &ast::Expr,
-        chain: &[ast::AccessExpr],
-    ) -> Printed {
-        let ty = self.type_of(expr);
-        let is_column = matches!(root, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
-        let root = self.print(root);
-        let mut subscripts = Vec::new();
-        for access in chain {
-            match access {
-                ast::AccessExpr::Subscript(ast::Subscript::Index { index }) => {
-                    subscripts.push((Some(self.print(index)), None));
-                }
-                ast::AccessExpr::Subscript(ast::Subscript::Slice {
-                    lower_bound: Some(lower),
-                    upper_bound: Some(upper),
-                    stride: None,
-                }) => {
-                    let lower = self.print(lower);
-                    subscripts.push((Some(lower), Some(self.print(upper))));
-                }
-                _ => return self.as_written(expr),
-            }
-        }
-        Printed::call(ty, |text| {
-            let mut whole = match is_column {
-                true => text(&root),
-                false => format!("({})", text(&root)),
-            };
-            for (first, last) in &subscripts {
-                let first = first.as_ref().map(text).unwrap_or_default();
-                whole.push_str(&match last {
-                    Some(last) => format!("[{first}:{}]", text(last)),
-                    None => format!("[{first}]"),
-                });
-            }
-            whole
-        })
     }
 
     /// Functions that are called in words.
@@ -257,14 +271,24 @@ impl Printer<'_, '_> {
             return None;
         }
         let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let called = self.called_routine(function);
+        let types = called
+            .as_ref()
+            .map(|called| called.argument_types(list.args.len()));
         let mut arguments = Vec::new();
-        for argument in &list.args {
+        for (at, argument) in list.args.iter().enumerate() {
             arguments.push(match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {
                     Printed::word("*", SqlType::Unknown)
                 }
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
-                    resolved(self.print(argument), None)
+                    let printed = self.print(argument);
+                    let ty = types.as_ref().and_then(|types| types.get(at));
+                    let printed = match keeps_domains(&name) {
+                        true => printed,
+                        false => printed.of_base(),
+                    };
+                    resolved(printed, ty)
                 }
                 _ => return None,
             });
@@ -282,6 +306,7 @@ impl Printer<'_, '_> {
             }
             Some(ast::WindowType::WindowSpec(spec)) => Some(self.window_spec(spec)?),
         };
+        let name = called.map_or_else(|| quote_ident(&name), |called| called.name);
         Some(Printed::call(ty, |text| {
             let listed: Vec<String> = arguments.iter().map(text).collect();
             let distinct = if distinct { "DISTINCT " } else { "" };
@@ -294,11 +319,7 @@ impl Printer<'_, '_> {
             let over = over
                 .as_ref()
                 .map_or(String::new(), |over| format!(" OVER {}", text(over)));
-            format!(
-                "{}({distinct}{}{order}){filter}{over}",
-                quote_ident(&name),
-                listed.join(", ")
-            )
+            format!("{name}({distinct}{}{order}){filter}{over}", listed.join(", "))
         }))
     }
 

@@ -10,11 +10,10 @@ use super::binder::{Binder, Place};
 use super::context_value::is_bare_keyword;
 use super::literal_pins::Written;
 use super::printed::{Around, Printed, Shape, Side, Untyped, number, operands, quoted};
-use super::printed_query::{ShownRelations, is_more_than_a_call};
+use super::printed_query::{ShownRelations, is_more_than_a_call, row_items};
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::parse::walk::visit_expressions;
-use crate::query::type_name::named_type_in;
 use crate::tree::Expr;
 use crate::types::SqlType;
 
@@ -24,6 +23,8 @@ pub(super) struct Printer<'p, 'c> {
     pub(super) place: Place<'p>,
     /// What relations are called before their columns; `None`: columns stand by themselves.
     pub(super) shown: Option<&'p ShownRelations<'p>>,
+    /// The columns that stand by themselves and are of domains, with these.
+    pub(super) domains: &'p [(String, u32)],
     /// Blanks before a line that begins within an expression.
     pub(super) indent: usize,
     /// There were no rules for something that cannot stand as it was written.
@@ -35,7 +36,10 @@ impl Printer<'_, '_> {
         use ast::Expr as E;
         match expr {
             E::Nested(inner) => self.print(inner),
-            E::Identifier(_) | E::CompoundIdentifier(_) => self.named(expr),
+            E::Identifier(_) | E::CompoundIdentifier(_) => Printed {
+                is_of_domain: self.domain_of(expr).is_some(),
+                ..self.named(expr)
+            },
             E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => self.sublink(expr),
             E::AtTimeZone { timestamp, time_zone } => {
                 let zone = self.print(time_zone).into_type(&SqlType::Text);
@@ -45,9 +49,8 @@ impl Printer<'_, '_> {
                     format!("({} AT TIME ZONE {})", text(&moment), text(&zone))
                 })
             }
-            E::CompoundFieldAccess { root, access_chain } if self.shown.is_some() => {
-                self.subscripted(expr, root, access_chain)
-            }
+            E::CompoundFieldAccess { root, access_chain } => self.accessed(expr, root, access_chain),
+            E::Tuple(items) => self.row(items, None),
             E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. } => {
                 self.spelt_call(expr)
             }
@@ -231,6 +234,9 @@ impl Printer<'_, '_> {
             ast::Value::Number(digits, _) => number(digits, &self.type_of(expr)),
             ast::Value::Boolean(value) => Printed::word(value.to_string(), SqlType::Bool),
             ast::Value::Null => Printed::word("NULL", SqlType::Unknown),
+            ast::Value::SingleQuotedByteStringLiteral(bits) => {
+                Printed::word(format!("'{bits}'::\"bit\""), self.type_of(expr))
+            }
             _ => self.as_written(expr),
         }
     }
@@ -245,7 +251,7 @@ impl Printer<'_, '_> {
         {
             return number(&format!("-{digits}"), &ty);
         }
-        let operand = self.print(operand);
+        let operand = self.print(operand).of_base();
         Printed::of(Shape::of(&op.to_string()), ty, |text| {
             format!("{op} {}", text(&operand, Around::Tight))
         })
@@ -306,7 +312,7 @@ impl Printer<'_, '_> {
         }
         let (left, right) = (self.print(left), self.print(right));
         let left = match right.ty.item_type() {
-            Some(item) => left.into_type(item),
+            Some(item) => operands(&op.to_string(), left, Printed::word("", item.clone())).0,
             None => left,
         };
         Printed::of(Shape::Member, SqlType::Bool, |text| {
@@ -409,75 +415,17 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn cast(&mut self, expr: &ast::Expr, inner: &ast::Expr) -> Printed {
-        let ast::Expr::Cast { data_type, .. } = expr else {
-            return self.as_written(expr);
-        };
-        let named = named_type_in(self.binder.ctx, data_type, &self.binder.search_path).ok();
-        let Some(ty) = named.filter(|named| named.domain.is_none()).map(|named| named.ty) else {
-            return self.as_written(expr);
-        };
-        let inner = self.print(inner);
-        match &inner.untyped {
-            Some(untyped) => untyped.typed(&ty),
-            None if inner.ty == ty => inner,
-            None if inner.plain == "NULL" => inner.into_type(&ty),
-            None => inner.cast(ty),
-        }
-    }
-
-    fn case(&mut self, expr: &ast::Expr) -> Printed {
-        let ast::Expr::Case {
-            operand,
-            conditions,
-            else_result,
-            ..
-        } = expr
-        else {
-            return self.as_written(expr);
-        };
-        let ty = self.type_of(expr);
-        let operand = operand.as_ref().map(|operand| self.print(operand));
-        let mut whens = Vec::with_capacity(conditions.len());
-        for when in conditions {
-            let condition = self.print(&when.condition);
-            let condition = match &operand {
-                Some(operand) => operands("=", operand.clone(), condition).1,
-                None => condition,
-            };
-            whens.push((condition, self.print(&when.result).into_type(&ty)));
-        }
-        let otherwise = match else_result {
-            Some(result) => self.print(result).into_type(&ty),
-            None => Printed::word(format!("NULL::{ty}"), ty.clone()),
-        };
-        let blanks = " ".repeat(self.indent);
-        Printed::call(ty, |text| {
-            let mut lines = format!("\n{blanks}CASE");
-            if let Some(operand) = &operand {
-                lines.push_str(&format!(" {}", text(operand)));
-            }
-            for (condition, result) in &whens {
-                lines.push_str(&format!(
-                    "\n{blanks}    WHEN {} THEN {}",
-                    text(condition),
-                    text(result)
-                ));
-            }
-            lines.push_str(&format!("\n{blanks}    ELSE {}\n{blanks}END", text(&otherwise)));
-            lines
-        })
-    }
-
     fn function(&mut self, expr: &ast::Expr, function: &ast::Function) -> Printed {
         let is_more = is_more_than_a_call(function) || self.binder.is_user_aggregate(function);
         if self.shown.is_some() && is_more {
             return self.call_with_clauses(expr, function);
         }
-        let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else {
+        if let Some(items) = row_items(function) {
+            return self.row(&items, None);
+        }
+        let Some(name) = names::last_name(&function.name) else {
             return self.as_written(expr);
         };
-        let name = names::fold(name);
         let arguments = match &function.args {
             ast::FunctionArguments::List(list) => list.args.as_slice(),
             _ => return Printed::word(name.to_uppercase(), self.type_of(expr)),
@@ -495,20 +443,32 @@ impl Printer<'_, '_> {
         {
             return Printed::word(format!("{}({digits})", name.to_uppercase()), ty);
         }
-        let types = self.argument_types(expr, &name, &ty, printed.len());
+        let called = self.called_routine(function);
+        let types = match &called {
+            Some(called) => called.argument_types(printed.len()),
+            None => self.argument_types(expr, &name, &ty, printed.len()),
+        };
+        let printed = match <[Printed; 2]>::try_from(printed) {
+            // As what `=` compares.
+            Ok([one, other]) if name == "nullif" => <[Printed; 2]>::from(operands("=", one, other)).into(),
+            Ok(both) => both.into(),
+            Err(printed) => printed,
+        };
         let printed: Vec<Printed> = printed
             .into_iter()
             .zip(types)
             .enumerate()
             .map(|(at, (argument, ty))| match &argument.untyped {
                 Some(untyped) if takes_any(&name, at) => Printed::word(quoted(&untyped.written.text), ty),
+                None if takes_any(&name, at) => argument,
                 None if takes_padded(&name) && matches!(argument.ty, SqlType::Char(_)) => argument,
                 _ => argument.into_type(&ty),
             })
             .collect();
-        let name = match name.as_str() {
-            "coalesce" | "nullif" | "greatest" | "least" => name.to_uppercase(),
-            _ => quote_ident(&name),
+        let name = match (called, name.as_str()) {
+            (Some(called), _) => called.name,
+            (None, "coalesce" | "nullif" | "greatest" | "least") => name.to_uppercase(),
+            (None, _) => quote_ident(&name),
         };
         Printed::call(ty, |text| {
             let arguments: Vec<String> = printed.iter().map(text).collect();
@@ -518,8 +478,10 @@ impl Printer<'_, '_> {
 
     /// What a function takes its arguments as; `Unknown` where they are as they are.
     fn argument_types(&mut self, expr: &ast::Expr, name: &str, ty: &SqlType, count: usize) -> Vec<SqlType> {
-        if matches!(name, "coalesce" | "nullif" | "greatest" | "least") {
-            return vec![ty.clone(); count];
+        match name {
+            "coalesce" | "greatest" | "least" => return vec![ty.clone(); count],
+            "nullif" => return vec![SqlType::Unknown; count],
+            _ => {}
         }
         match self.binder.expression(expr, self.place).map(|bound| bound.expr) {
             Ok(Expr::ScalarFunction(call)) if call.func.arguments().len() == count => {
@@ -550,6 +512,7 @@ fn takes_padded(name: &str) -> bool {
 }
 
 pub(super) fn negated(inner: Printed) -> Printed {
+    let inner = inner.of_base();
     Printed::of(Shape::Not, SqlType::Bool, |text| {
         format!("NOT {}", text(&inner, Around::Not))
     })
@@ -560,6 +523,7 @@ fn connected(parts: &[Printed], all: bool) -> Printed {
     if let [only] = parts {
         return only.clone();
     }
+    let parts: Vec<Printed> = parts.iter().map(|part| part.clone().of_base()).collect();
     let (shape, around, word) = match all {
         true => (Shape::And, Around::And, " AND "),
         false => (Shape::Or, Around::Or, " OR "),

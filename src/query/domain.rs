@@ -131,7 +131,7 @@ pub(crate) fn pinned_domain_condition(
     ty: &SqlType,
 ) -> Result<ast::Expr> {
     let (columns, named) = printable(condition, ty);
-    Ok(pins_over(ctx, (columns, ""), &named, None)?.put(condition))
+    Ok(pins_over(ctx, (columns.into(), ""), &named, None)?.put(condition))
 }
 
 /// The condition of a column called [`PRINTED_VALUE`], and this.
@@ -152,7 +152,7 @@ pub(crate) fn domain_condition_text(
     ty: &SqlType,
 ) -> Result<(String, String)> {
     let (columns, condition) = printable(condition, ty);
-    let (text, pretty) = condition_text_over(ctx, columns, "", &condition)?;
+    let (text, pretty) = condition_text_over(ctx, columns.into(), "", &condition)?;
     let named = |text: String| text.replace(&format!("\"{PRINTED_VALUE}\""), PRINTED_VALUE);
     Ok((named(text), named(pretty)))
 }

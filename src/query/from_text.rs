@@ -4,7 +4,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Clause};
 use super::period::written_period;
-use super::printed_query::{Outputs, ShownRelations, resolved};
+use super::printed_query::{Outputs, ShownRelations};
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope};
 use crate::catalog::{Access, Object, RELATION_BEGINS, RELATION_ENDS, RelationName};
@@ -199,7 +199,7 @@ impl Binder<'_> {
         }
         let is_renamed = shown.name(&called) != own;
         match alias {
-            Some(alias) if is_renamed || !alias.columns.is_empty() => {
+            Some(alias) => {
                 self.print_alias(alias, &called, shown, layout);
             }
             _ if is_renamed => layout.word(&format!(" {}", quote_ident(&shown.name(&called)))),
@@ -257,26 +257,10 @@ impl Binder<'_> {
         {
             return None;
         }
-        let mut texts = Vec::new();
-        for argument in &args.args {
-            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
-                return None;
-            };
-            texts.push(self.printed(
-                argument,
-                (scope, Clause::From),
-                (outer, shown),
-                (&[], layout.indent),
-            )?);
-        }
-        layout.word(&format!("{}(", quote_ident(&own)));
-        for (at, text) in texts.iter().enumerate() {
-            if at > 0 {
-                layout.word(", ");
-            }
-            layout.printed(&resolved(text.clone(), None));
-        }
-        layout.word(")");
+        let call = ast::Expr::Function(call_of(name, args));
+        let place = (scope, Clause::From);
+        let printed = self.printed(&call, place, (outer, shown), (&[], layout.indent))?;
+        layout.printed(&printed);
         if *with_ordinality {
             layout.word(" WITH ORDINALITY");
         }
@@ -308,5 +292,23 @@ impl Binder<'_> {
             Object::View(view) => Some((view.schema.clone(), view.name.clone())),
             _ => None,
         }
+    }
+}
+
+/// A function in FROM as a call in an expression.
+fn call_of(name: &ast::ObjectName, args: &ast::TableFunctionArgs) -> ast::Function {
+    ast::Function {
+        name: name.clone(),
+        uses_odbc_syntax: false,
+        parameters: ast::FunctionArguments::None,
+        args: ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args.args.clone(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! Calls of functions: which of the functions of a name PostgreSQL would pick for the argument types, and the constructs
 //! that are syntax for a call (`EXTRACT`, `SUBSTRING … FROM`, `AT TIME ZONE` …).
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
@@ -11,12 +13,13 @@ use super::named_arguments;
 use super::overload::{expanded, pick};
 use super::range_type::{bound_type, multirange_of, range_of};
 use super::record_function::is_populating_function;
+use super::routine_call::ChosenRoutine;
 use super::undefined_function::no_function;
 use super::variadic;
-use crate::catalog::RoutineKind;
+use crate::catalog::{RoutineDef, RoutineKind};
 use crate::error::StatementFault;
-use crate::functions::{self, FunctionDef, Returns, T};
-use crate::parse::subscript_assignment;
+use crate::functions::{self, Body, FunctionDef, Returns, T};
+use crate::parse::{names, subscript_assignment};
 use crate::tree::{self, Expr, UnnestExpr};
 use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
@@ -176,15 +179,41 @@ impl Binder<'_> {
         if routines.is_empty() || function.over.is_some() {
             return Ok(None);
         }
-        let call = self.call_arguments(&function.args, place)?;
-        let may_be_built_in = schema.is_none() || schema == Some("pg_catalog");
-        let Some(chosen) = self.chosen_routine(name, routines, &call, may_be_built_in)? else {
+        let Some(chosen) = self.routine_of(routines, (schema, name), function, place)? else {
             return Ok(None);
         };
         call_clauses::check_plain(name, function)?;
         let bound = self.routine_value(chosen, place)?;
         self.check_set_place(&bound, place)?;
         Ok(Some(bound))
+    }
+
+    /// The function or aggregate of a user's that a call means, whoever binds it. `None`: one of the registry is meant. Errors: those of
+    /// choosing it.
+    pub(super) fn routine_meant(
+        &mut self,
+        function: &ast::Function,
+        place: Place<'_>,
+    ) -> Result<Option<ChosenRoutine>> {
+        let (schema, name) = names::relation_name(&function.name)?;
+        let schema = schema.map(|schema| self.ctx.settings.schema_meant(&schema).to_string());
+        let routines = self.routines_named(schema.as_deref(), &name);
+        match routines.is_empty() {
+            true => Ok(None),
+            false => self.routine_of(routines, (schema.as_deref(), &name), function, place),
+        }
+    }
+
+    fn routine_of(
+        &mut self,
+        routines: Vec<Arc<RoutineDef>>,
+        (schema, name): (Option<&str>, &str),
+        function: &ast::Function,
+        place: Place<'_>,
+    ) -> Result<Option<ChosenRoutine>> {
+        let call = self.call_arguments(&function.args, place)?;
+        let may_be_built_in = schema.is_none() || schema == Some("pg_catalog");
+        self.chosen_routine(name, routines, &call, may_be_built_in)
     }
 
     /// Errors: 0A000 for a set where none may be.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::coercion::promote;
+use super::coercion::{base, promote};
 use super::literal_pins::{LiteralPins, Written};
+use super::printed_names::type_text;
 use crate::types::{FormatSettings, SqlType, Value};
 
 /// An expression as text.
@@ -15,6 +16,8 @@ pub(super) struct Printed {
     pub(super) ty: SqlType,
     /// The string literal that it is, which has no type of its own.
     pub(super) untyped: Option<Untyped>,
+    /// Whether it is of a domain over its type, from which operators and functions convert it.
+    pub(super) is_of_domain: bool,
 }
 
 /// A string literal without a type.
@@ -107,6 +110,7 @@ impl Printed {
             shape: Shape::Word,
             ty,
             untyped: None,
+            is_of_domain: false,
         }
     }
 
@@ -127,6 +131,7 @@ impl Printed {
             shape,
             ty,
             untyped: None,
+            is_of_domain: false,
         }
     }
 
@@ -138,12 +143,18 @@ impl Printed {
             shape: Shape::Word,
             ty,
             untyped: None,
+            is_of_domain: false,
         }
     }
 
     /// `(a)::type`.
     pub(super) fn cast(self, ty: SqlType) -> Printed {
-        let name = ty.to_string();
+        let name = type_text(&ty);
+        self.cast_to(&name, ty)
+    }
+
+    /// The same to a type or domain of this name, the values of which are of `ty`.
+    pub(super) fn cast_to(self, name: &str, ty: SqlType) -> Printed {
         let alone = self.shape.reads_alone(Around::Tight);
         Printed {
             plain: format!("({})::{name}", self.plain),
@@ -154,6 +165,7 @@ impl Printed {
             shape: Shape::Word,
             ty,
             untyped: None,
+            is_of_domain: false,
         }
     }
 
@@ -163,11 +175,23 @@ impl Printed {
             return untyped.typed(ty);
         }
         if self.plain == "NULL" && *ty != SqlType::Unknown {
-            return Printed::word(format!("NULL::{ty}"), ty.clone());
+            return Printed::word(format!("NULL::{}", type_text(ty)), ty.clone());
         }
-        match self.ty == *ty || is_alike(&self.ty, ty) || *ty == SqlType::Unknown {
+        let is_same = self.ty == *ty || is_alike(&self.ty, ty);
+        match is_same && !self.is_of_domain || *ty == SqlType::Unknown {
             true => self,
+            // A domain's length stays behind with it.
+            false if is_same => self.cast(base(ty)),
             false => self.cast(ty.clone()),
+        }
+    }
+
+    /// As a value of no domain.
+    pub(super) fn of_base(self) -> Printed {
+        let ty = self.ty.clone();
+        match self.is_of_domain {
+            true => self.into_type(&ty),
+            false => self,
         }
     }
 }
@@ -212,7 +236,7 @@ fn literal(text: &str, ty: &SqlType) -> Printed {
     match ty {
         SqlType::Bool => Printed::word(if text == "t" { "true" } else { "false" }, ty.clone()),
         SqlType::Int4 | SqlType::Numeric(_) => number(&text, ty),
-        _ => Printed::word(format!("{}::{ty}", quoted(&text)), ty.clone()),
+        _ => Printed::word(format!("{}::{}", quoted(&text), type_text(ty)), ty.clone()),
     }
 }
 

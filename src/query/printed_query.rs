@@ -4,8 +4,9 @@
 use sqlparser::ast;
 
 use super::printed::{Printed, Shape};
+use super::printed_names::type_text;
 use super::scope::Outer;
-use crate::parse::names::fold;
+use crate::parse::names::{self, fold};
 use crate::types::SqlType;
 
 /// What the relations of a query are called in its text, where queries around it have the same names.
@@ -77,10 +78,23 @@ pub(super) fn is_more_than_a_call(function: &ast::Function) -> bool {
         || !function.within_group.is_empty()
 }
 
+/// The items of `row(…)`; `None`: it is another call, or one of rows that are spelt out.
+pub(super) fn row_items(function: &ast::Function) -> Option<Vec<ast::Expr>> {
+    let ast::FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let is_row = function.name.0.len() == 1 && names::last_name(&function.name).as_deref() == Some("row");
+    let items = list.args.iter().map(|argument| match argument {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(item)) => Some(item.clone()),
+        _ => None,
+    });
+    is_row.then(|| items.collect()).flatten()
+}
+
 /// What is not a column alone stands in parentheses where it could be read as something else.
 pub(super) fn grouped(printed: Printed, expr: &ast::Expr) -> Printed {
     match without_parentheses(expr) {
-        ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => printed,
+        ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) | ast::Expr::Value(_) => printed,
         _ => {
             let is_call = matches!(
                 without_parentheses(expr),
@@ -110,10 +124,10 @@ pub(super) fn resolved(printed: Printed, ty: Option<&SqlType>) -> Printed {
     }
     if printed.plain == "NULL" {
         let ty = ty.cloned().unwrap_or(SqlType::Text);
-        return Printed::word(format!("NULL::{ty}"), ty);
+        return Printed::word(format!("NULL::{}", type_text(&ty)), ty);
     }
     match ty {
-        Some(ty) if printed.ty != SqlType::Unknown => printed.into_type(ty),
+        Some(ty) if printed.ty != SqlType::Unknown && !printed.is_of_domain => printed.into_type(ty),
         _ => printed,
     }
 }

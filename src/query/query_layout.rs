@@ -2,6 +2,10 @@
 //! PostgreSQL's `ruleutils` does, and knows no query.
 
 use super::printed::Printed;
+use super::printed_names::LINE_BEGINS;
+
+/// What a line begins with, in a layout and within an expression.
+const LINE_ENDS: [char; 2] = ['\n', LINE_BEGINS];
 
 /// From this many blanks on, further ones count half.
 const INDENT_LIMIT: usize = 40;
@@ -77,7 +81,7 @@ impl QueryLayout {
             (&mut self.pretty, &target.pretty, &mut self.was_long.1),
         ];
         for (buffer, text, was_long) in buffers {
-            let begins_line = text.starts_with('\n');
+            let begins_line = text.starts_with(LINE_ENDS);
             if begins_line || is_behind {
                 buffer.truncate(buffer.trim_end_matches(' ').len());
             }
@@ -85,7 +89,7 @@ impl QueryLayout {
                 buffer.push_str(&line);
             }
             buffer.push_str(text);
-            *was_long = text.trim_start_matches('\n').contains('\n');
+            *was_long = text.trim_start_matches(LINE_ENDS).contains(LINE_ENDS);
         }
     }
 
@@ -94,7 +98,7 @@ impl QueryLayout {
         let line = format!("\n{}", " ".repeat(blanks(self.indent.saturating_sub(8)) + 4));
         for (buffer, text) in [(&mut self.plain, &item.plain), (&mut self.pretty, &item.pretty)] {
             buffer.truncate(buffer.trim_end_matches(' ').len());
-            if !text.starts_with('\n') {
+            if !text.starts_with(LINE_ENDS) {
                 buffer.push_str(&line);
             }
             buffer.push_str(text);
@@ -104,7 +108,7 @@ impl QueryLayout {
 
 /// A text that begins a line takes the blanks before it away.
 fn push(buffer: &mut String, text: &str) {
-    if text.starts_with('\n') {
+    if text.starts_with(LINE_ENDS) {
         buffer.truncate(buffer.trim_end_matches(' ').len());
     }
     buffer.push_str(text);

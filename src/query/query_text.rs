@@ -10,10 +10,11 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Clause, CommonTable};
 use super::literal_pins::LiteralPins;
+use super::printed_names::with_qualified_type_names;
 use super::printed_query::{Outputs, ShownRelations, Surroundings, direction, resolved};
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope};
-use crate::catalog::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS};
+use crate::catalog::PrintedQuery;
 use crate::parse;
 use crate::parse::names::fold;
 use crate::parse::quoting::quote_ident;
@@ -40,11 +41,11 @@ pub(crate) fn query_text(
     };
     binder.print_query(query, None, None, (&mut layout, outputs))?;
     let printed = PrintedQuery {
-        plain: layout.plain,
-        pretty: layout.pretty,
+        plain: with_qualified_type_names(ctx, layout.plain),
+        pretty: with_qualified_type_names(ctx, layout.pretty),
     };
     let means_the_same = |text: &str| {
-        let text = text.replace([RELATION_BEGINS, RELATION_ENDS], "");
+        let text = PrintedQuery::unmarked(text);
         let Ok(parsed) = parse::parse_query(&text) else {
             return false;
         };

@@ -9,11 +9,12 @@ use super::binder::{Binder, Clause, Place};
 use super::coercion::base;
 use super::condition_text::Printer;
 use super::literal_pins::LiteralPins;
-use super::printed::Printed;
+use super::printed::{Printed, Shape};
+use super::printed_names::{type_text, with_type_names};
 use super::printed_query::ShownRelations;
 use super::row_query::{RowColumn, RowRelation};
 use crate::Result;
-use crate::catalog::{ColumnDef, ExpressionText, TableDef};
+use crate::catalog::{ColumnDef, ExpressionText, PrintedQuery, TableDef};
 use crate::system::StatementContext;
 use crate::types::SqlType;
 
@@ -49,7 +50,7 @@ pub(crate) fn pinned_assigned(
 /// The literals of an expression over these columns of a relation of this name. `assigned`: the type that it is assigned to, if it is.
 pub(super) fn pins_over(
     ctx: &StatementContext,
-    (columns, name): (Vec<RowColumn>, &str),
+    (columns, name): (RowColumns, &str),
     expr: &ast::Expr,
     assigned: Option<&SqlType>,
 ) -> Result<Arc<LiteralPins>> {
@@ -61,14 +62,35 @@ pub(super) fn pins_over(
     Ok(pins)
 }
 
-fn row_columns(columns: &[ColumnDef]) -> Vec<RowColumn> {
-    let visible = columns.iter().filter(|column| !column.hidden);
-    let columns = visible.map(|column| RowColumn {
+/// Columns that an expression is over.
+pub(super) struct RowColumns {
+    columns: Vec<RowColumn>,
+    /// Those of domains, with these.
+    domains: Vec<(String, u32)>,
+}
+
+impl From<Vec<RowColumn>> for RowColumns {
+    /// Columns of no domains.
+    fn from(columns: Vec<RowColumn>) -> RowColumns {
+        RowColumns {
+            columns,
+            domains: Vec::new(),
+        }
+    }
+}
+
+fn row_columns(columns: &[ColumnDef]) -> RowColumns {
+    let visible = || columns.iter().filter(|column| !column.hidden);
+    let domains = visible().filter_map(|column| Some((column.name.clone(), column.domain.as_ref()?.oid)));
+    let columns = visible().map(|column| RowColumn {
         name: column.name.clone(),
         ty: column.ty.clone(),
         origin: None,
     });
-    columns.collect()
+    RowColumns {
+        columns: columns.collect(),
+        domains: domains.collect(),
+    }
 }
 
 /// The default of a column of a type, as `pg_get_expr` prints it. Errors: none that its reading has not met.
@@ -77,7 +99,7 @@ pub(crate) fn default_text(
     default: &ast::Expr,
     ty: &SqlType,
 ) -> Result<ExpressionText> {
-    assigned_text(ctx, Vec::new(), "", default, ty)
+    assigned_text(ctx, row_columns(&[]), "", default, ty)
 }
 
 /// What a generated column of a type is computed of, among these columns. Errors: as [`default_text`].
@@ -91,12 +113,13 @@ pub(crate) fn generation_text(
 }
 
 /// NULL as the default of a column of a type, as `pg_get_expr` prints it.
-pub(crate) fn null_text(ty: &SqlType) -> ExpressionText {
+pub(crate) fn null_text(ctx: &StatementContext, ty: &SqlType) -> ExpressionText {
+    let named = |ty: &SqlType| with_type_names(ctx, type_text(ty));
     let text = match base(ty) {
         SqlType::Char(_) => "NULL::bpchar".to_string(),
         SqlType::Bit(_) => "NULL::\"bit\"".to_string(),
-        SqlType::Array(item) => format!("NULL::{}[]", base(item.innermost())),
-        ty => format!("NULL::{ty}"),
+        SqlType::Array(item) => format!("NULL::{}[]", named(&base(item.innermost()))),
+        ty => format!("NULL::{}", named(&ty)),
     };
     ExpressionText {
         plain: text.clone(),
@@ -107,26 +130,42 @@ pub(crate) fn null_text(ty: &SqlType) -> ExpressionText {
 /// An expression that is assigned to a column of a type: a literal is of that.
 fn assigned_text(
     ctx: &StatementContext,
-    columns: Vec<RowColumn>,
+    columns: RowColumns,
     table: &str,
     expr: &ast::Expr,
     ty: &SqlType,
 ) -> Result<ExpressionText> {
-    let printed = printed_over(ctx, columns, table, expr, None)?;
-    let printed = match &printed.untyped {
-        Some(untyped) => untyped.typed(&base(ty)),
-        None => printed,
-    };
+    let relation = RowRelation::new(table.to_string(), columns.columns);
+    let printed = printed_by(ctx, (&[relation], None, &columns.domains), None, |printer| {
+        let printed = printer.assigned(expr, &base(ty));
+        match &printed.untyped {
+            Some(untyped) => untyped.typed(&base(ty)),
+            None => as_assigned(printed, ty),
+        }
+    })?;
     Ok(ExpressionText {
         plain: printed.plain,
         pretty: printed.pretty,
     })
 }
 
+/// What becomes a value of the type by a call that nobody sees, of which it is the argument.
+fn as_assigned(printed: Printed, ty: &SqlType) -> Printed {
+    let is_converted = printed.ty != SqlType::Unknown && printed.ty != *ty;
+    match is_converted && printed.shape != Shape::Word {
+        true => Printed {
+            pretty: format!("({})", printed.pretty),
+            shape: Shape::Word,
+            ..printed
+        },
+        false => printed,
+    }
+}
+
 /// The same, over these columns of a relation of this name.
 pub(super) fn condition_text_over(
     ctx: &StatementContext,
-    columns: Vec<RowColumn>,
+    columns: RowColumns,
     name: &str,
     condition: &ast::Expr,
 ) -> Result<(String, String)> {
@@ -147,27 +186,34 @@ pub(crate) fn condition_of_relations(
         parent: None,
     };
     let pins = LiteralPins::new(ctx);
-    let of = (relations, Some(&shown));
-    let printed = printed_of(ctx, of, condition, Some(Arc::clone(&pins)))?;
-    Ok((pins.put(condition), printed.plain, printed.pretty))
+    let over = (relations, Some(&shown), &[][..]);
+    let printed = printed_by(ctx, over, Some(Arc::clone(&pins)), |printer| {
+        printer.print(condition)
+    })?;
+    let standard = |name: &str, _| name.strip_prefix("public.").unwrap_or(name).to_string();
+    let [plain, pretty] =
+        [&printed.plain, &printed.pretty].map(|text| PrintedQuery::with_names(text, standard));
+    Ok((pins.put(condition), plain, pretty))
 }
 
 fn printed_over(
     ctx: &StatementContext,
-    columns: Vec<RowColumn>,
+    columns: RowColumns,
     name: &str,
     expr: &ast::Expr,
     pins: Option<Arc<LiteralPins>>,
 ) -> Result<Printed> {
-    let relation = RowRelation::new(name.to_string(), columns);
-    printed_of(ctx, (&[relation], None), expr, pins)
+    let relation = RowRelation::new(name.to_string(), columns.columns);
+    let over = (&[relation][..], None, columns.domains.as_slice());
+    printed_by(ctx, over, pins, |printer| printer.print(expr))
 }
 
-fn printed_of(
+/// What `print` prints over these relations, the names of types in it.
+fn printed_by(
     ctx: &StatementContext,
-    (relations, shown): (&[RowRelation], Option<&ShownRelations<'_>>),
-    expr: &ast::Expr,
+    (relations, shown, domains): (&[RowRelation], Option<&ShownRelations<'_>>, &[(String, u32)]),
     pins: Option<Arc<LiteralPins>>,
+    print: impl FnOnce(&mut Printer<'_, '_>) -> Printed,
 ) -> Result<Printed> {
     let parameters = Vec::new();
     let mut binder = Binder::new(ctx, &parameters);
@@ -183,8 +229,14 @@ fn printed_of(
         binder: &mut binder,
         place,
         shown,
+        domains,
         indent: 0,
         has_failed: false,
     };
-    Ok(printer.print(expr))
+    let printed = print(&mut printer);
+    Ok(Printed {
+        plain: with_type_names(ctx, printed.plain),
+        pretty: with_type_names(ctx, printed.pretty),
+        ..printed
+    })
 }

@@ -141,6 +141,7 @@ impl Binder<'_> {
                 binder: self,
                 place,
                 shown: Some(around.1),
+                domains: &[],
                 indent: layout.indent,
                 has_failed: false,
             };
@@ -315,6 +316,7 @@ impl Binder<'_> {
             binder: self,
             place,
             shown: Some(shown),
+            domains: &[],
             indent,
             has_failed: false,
         };

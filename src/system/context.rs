@@ -327,6 +327,16 @@ impl StatementContext {
         !self.catalog.routines.is_empty()
     }
 
+    /// The schema and name of the type that users made with this oid, or of that of the rows of a relation, for a text: no plan depends on it.
+    pub fn name_of_type(&self, oid: u32) -> Option<(&str, &str)> {
+        self.catalog.name_of_type(oid)
+    }
+
+    /// The domain that a stored name is of, for a text.
+    pub fn domain_of_stored_name(&self, name: &str) -> Option<&Arc<TypeDef>> {
+        self.catalog.types.domain_of_stored_name(name)
+    }
+
     /// The type of a function's argument by its stored name. Errors: corrupt.
     pub fn routine_type(&self, name: &str) -> Result<RoutineType> {
         self.catalog.types.routine_type(name)

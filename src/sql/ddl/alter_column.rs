@@ -35,7 +35,7 @@ pub(super) async fn alter_column(
     match operation {
         AlterColumnOperation::SetDefault { value } => {
             let read = default::read(ctx, value, &column.ty, &name).await?;
-            table.columns[at].default = default::or_null_over_domain(read, &table.columns[at]);
+            table.columns[at].default = default::or_null_over_domain(ctx, read, &table.columns[at]);
         }
         AlterColumnOperation::DropDefault => table.columns[at].default = None,
         AlterColumnOperation::SetNotNull => {

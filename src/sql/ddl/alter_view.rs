@@ -5,11 +5,12 @@ use sqlparser::ast::{self, AlterColumnOperation, AlterTable, AlterTableOperation
 use super::options::NewOption;
 use super::schema::moved_schema;
 use super::{alter_action, role, view_options, view_text};
-use crate::catalog::{CatalogWriter, ViewDef};
+use crate::catalog::{CatalogWriter, PrintedQuery, ViewDef};
 use crate::error::DuplicateKind;
 use crate::parse::definition::AlterAction;
 use crate::parse::names;
-use crate::parse::{new_schema, own_action};
+use crate::parse::{new_schema, own_action, parse_query};
+use crate::query;
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -38,6 +39,7 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
                 old_column_name,
                 new_column_name,
             } => rename_column(
+                ctx,
                 &mut new,
                 &names::fold(old_column_name),
                 names::fold(new_column_name),
@@ -71,7 +73,18 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
     writer.put_view(&new)
 }
 
-fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
+/// A view's query with other names of its columns. `None`: it cannot be printed.
+fn printed_with_names(
+    ctx: &StatementContext,
+    printed: &PrintedQuery,
+    names: &[String],
+) -> Option<PrintedQuery> {
+    let query = parse_query(&PrintedQuery::unmarked(&printed.plain)).ok()?;
+    let planned = query::plan_query(ctx, &query, &[]).ok()?;
+    query::query_text(ctx, &query, (&planned.columns, names))
+}
+
+fn rename_column(ctx: &StatementContext, view: &mut ViewDef, old: &str, new: String) -> Result<()> {
     let Some(at) = view.columns.iter().position(|(name, _)| name == old) else {
         return Err(Error::UndefinedColumn {
             name: format!("\"{old}\""),
@@ -86,9 +99,12 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
     }
     let old_names: Vec<String> = view.columns.iter().map(|(name, _)| name.clone()).collect();
     view.columns[at].0.clone_from(&new);
-    let names = view.columns.iter().map(|(name, _)| name.as_str());
-    view.query = view_text::with_names(&view.query, &old_names, names);
-    view.printed = None;
+    let names: Vec<String> = view.columns.iter().map(|(name, _)| name.clone()).collect();
+    view.printed = (view.printed.as_ref()).and_then(|printed| printed_with_names(ctx, printed, &names));
+    view.query = match &view.printed {
+        Some(printed) => PrintedQuery::unmarked(&printed.plain).trim().to_string(),
+        None => view_text::with_names(&view.query, &old_names, names.iter().map(String::as_str)),
+    };
     if let Some(comment) = view.column_comments.remove(old) {
         view.column_comments.insert(new, comment);
     }

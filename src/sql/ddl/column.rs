@@ -125,7 +125,7 @@ async fn read_option(
                 return Err(multiple_defaults(&new.def.name));
             }
             let read = default::read(ctx, expr, &new.def.ty, &new.def.name).await?;
-            new.def.default = default::or_null_over_domain(read, &new.def);
+            new.def.default = default::or_null_over_domain(ctx, read, &new.def);
         }
         ColumnOption::PrimaryKey(key) => {
             check_primary_characteristics(key.characteristics.as_ref())?;

@@ -7,7 +7,7 @@ use sqlparser::ast::{DataType, ObjectName};
 
 use super::attribute_users::users_of_attributes;
 use super::user_type::{new_name, put_new, take_oid};
-use super::{notice, type_dependents, type_lookup, user_type};
+use super::{members_in_text, notice, type_lookup, user_type};
 use crate::catalog::{CatalogWriter, CompositeDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, Limit, StatementFault};
 use crate::parse::definition::{AttributeChange, TypeChange};
@@ -112,7 +112,7 @@ fn alter(ctx: &StatementContext, ty: &TypeDef, composite: &CompositeDef, change:
     let mut last_number = composite.last_number;
     match change {
         TypeChange::RenameAttribute { from, to } => {
-            type_dependents::check_attribute_not_in_text(ctx, ty, from)?;
+            members_in_text::check_attribute_not_in_text(ctx, ty, from)?;
             let at = place_of(&row, ty, from)?;
             check_free(&row, ty, to)?;
             row.fields[at].name.clone_from(to);
@@ -170,7 +170,7 @@ fn alter_attribute(
             }
             let at = place_of(row, ty, name)?;
             users_of_attributes(ctx, ty)?.check_constants(ty)?;
-            type_dependents::check_attribute_not_in_text(ctx, ty, name)?;
+            members_in_text::check_attribute_not_in_text(ctx, ty, name)?;
             if row.fields.len() == 1 {
                 return Err(Error::unsupported(
                     "a composite type of no attributes",

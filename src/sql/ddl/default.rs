@@ -15,7 +15,7 @@ use crate::query;
 use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::naming::split_name;
-use crate::types::{SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 /// Functions whose values differ from row to row: a default of theirs cannot fill rows that are there already.
@@ -34,7 +34,11 @@ const VOLATILE_FUNCTIONS: [&str; 8] = [
 const SEQUENCE_FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
 
 /// What DEFAULT NULL is for a column of a domain that has a default: it must be kept, or the domain's would be taken.
-pub(super) fn or_null_over_domain(read: Option<ColumnDefault>, column: &ColumnDef) -> Option<ColumnDefault> {
+pub(super) fn or_null_over_domain(
+    ctx: &StatementContext,
+    read: Option<ColumnDefault>,
+    column: &ColumnDef,
+) -> Option<ColumnDefault> {
     let domains = column.domain.iter().flat_map(|domain| domain.domains());
     let mut domains = domains.filter_map(|domain| domain.domain());
     let has_default = domains.any(|domain| domain.default.is_some());
@@ -42,7 +46,7 @@ pub(super) fn or_null_over_domain(read: Option<ColumnDefault>, column: &ColumnDe
         has_default.then(|| ColumnDefault::Constant {
             value: Value::Null,
             sql: "NULL".to_string(),
-            text: Some(query::null_text(&column.ty)),
+            text: Some(query::null_text(ctx, &column.ty)),
         })
     })
 }
@@ -70,19 +74,23 @@ pub(super) async fn read(
             return Ok(Some(ColumnDefault::Constant {
                 value,
                 sql: "NULL".to_string(),
-                text: Some(query::null_text(ty)),
+                text: Some(query::null_text(ctx, ty)),
             }));
         }
         let value = match ty.names_objects() {
             true => objects_meant(ctx, value, ty)?,
             false => value,
         };
-        let value = value
-            .assign(ty, column, &ctx.format_settings())
-            .map_err(as_default_error)?;
-        let sql = without_own_cast(ctx, expr, ty).to_string();
-        let text = Some(query::default_text(ctx, expr, ty)?);
-        return Ok(Some(ColumnDefault::Constant { value, sql, text }));
+        let settings = ctx.format_settings();
+        match value.clone().assign(ty, column, &settings) {
+            Ok(value) => {
+                let sql = without_own_cast(ctx, expr, ty).to_string();
+                let text = Some(query::default_text(ctx, expr, ty)?);
+                return Ok(Some(ColumnDefault::Constant { value, sql, text }));
+            }
+            Err(error) if is_told_by_rows(&value, ty, &error, &settings) => {}
+            Err(error) => return Err(as_default_error(error)),
+        }
     }
     check_no_subquery(expr, "DEFAULT expression")?;
     let kept = with_schemas(ctx, expr);
@@ -283,6 +291,14 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
 }
 
 /// PostgreSQL words a default of the wrong type in its own way.
+/// Whether a constant that a column cannot have is refused once a row takes it: a length, or a range, is a function of the value.
+fn is_told_by_rows(value: &Value, ty: &SqlType, error: &Error, settings: &FormatSettings) -> bool {
+    match value {
+        Value::Unknown(text) => query::is_readable(text, ty, settings),
+        _ => error.sqlstate().starts_with("22"),
+    }
+}
+
 fn as_default_error(error: Error) -> Error {
     match error {
         Error::DatatypeMismatch { message, hint } => Error::DatatypeMismatch {

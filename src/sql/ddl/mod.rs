@@ -65,6 +65,7 @@ mod lock_table;
 mod made_of_query;
 mod materialized_view;
 mod name_upgrade;
+mod named_in_text;
 mod new_relation;
 mod operator_class;
 mod options;
@@ -75,11 +76,13 @@ mod partition_of;
 mod partition_rules;
 mod partition_triggers;
 mod primary_key;
+mod printed_rename;
 mod region;
 mod region_bounds;
 mod rekey;
 mod rekey_build;
 mod rename_schema;
+mod renamed_texts;
 mod retype;
 mod rewrite;
 mod role;
@@ -317,6 +320,7 @@ fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
 #[cfg(test)]
 mod expiry_tests;
 #[cfg(test)]
+mod members_in_text;
 mod model_walk;
 #[cfg(test)]
 mod tests;

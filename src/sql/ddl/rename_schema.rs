@@ -1,15 +1,15 @@
-//! ALTER SCHEMA … RENAME TO: the records of all that is in the schema, and of the views elsewhere that read it, say the new name. Each is
+//! ALTER SCHEMA … RENAME TO: the records of all that is in the schema, and of all elsewhere that name it, say the new name. Each is
 //! written once.
 
 use std::collections::BTreeMap;
 
-use super::{sequence, view_text};
+use super::named_in_text::{NamedObject, Renaming};
+use super::{renamed_texts, sequence, view_text};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, CatalogWriter, ColumnDefault, Relation, RoutineDef, SchemaDef, SequenceDef, TableDef,
-    TypeDef, ViewDef, is_system_schema,
+    BUILTIN_SCHEMAS, CatalogWriter, Relation, RoutineDef, SchemaDef, SequenceDef, TableDef, TypeDef, ViewDef,
+    is_system_schema,
 };
 use crate::error::DuplicateKind;
-use crate::parse::shown_names::names_schema;
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -37,7 +37,7 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
             ),
         ));
     }
-    check_not_in_text(ctx, old)?;
+    let renaming = Renaming::new(&ctx.catalog, NamedObject::Schema(old), (new, new));
     let moved: Vec<&Relation> = ctx
         .catalog
         .relations
@@ -50,8 +50,11 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
             .query()
             .is_some_and(|(_, path)| path.iter().any(|name| name == old));
         let reads_it = moved.iter().any(|moved| relation.reads().contains(&moved.oid()));
-        if relation.schema() == old || names_it || reads_it {
-            let pinned = view_text::pinned(ctx, relation, &moved, new)?;
+        let in_texts = renamed_texts::relation_renamed(relation, &renaming);
+        if relation.schema() == old || names_it || reads_it || in_texts.is_some() {
+            let known = in_texts.as_ref().unwrap_or(relation);
+            let pinned = view_text::pinned(ctx, known, &moved, new)?;
+            let pinned = renamed_texts::printed_as(&pinned, relation, &renaming);
             changed.insert(relation.oid(), renamed(&pinned, old, new));
         }
     }
@@ -63,7 +66,12 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
         writer.guard_dependents(relation.oid());
         writer.put_query(relation)?;
     }
-    move_types_and_routines(ctx, &writer, old, new)?;
+    move_types_and_routines(ctx, &writer, &renaming, (old, new))?;
+    let (is_type, is_routine) = (
+        |ty: &TypeDef| ty.schema == old,
+        |own: &RoutineDef| own.schema == old,
+    );
+    renamed_texts::follow_outside(ctx, &writer, &renaming, is_type, is_routine)?;
     writer.drop_schema(schema)?;
     writer.put_schema(&SchemaDef {
         name: new.to_string(),
@@ -74,50 +82,23 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
 fn move_types_and_routines(
     ctx: &StatementContext,
     writer: &CatalogWriter<'_>,
-    old: &str,
-    new: &str,
+    renaming: &Renaming<'_>,
+    (old, new): (&str, &str),
 ) -> Result<()> {
     for ty in ctx.catalog.types.iter().filter(|ty| ty.schema == old) {
+        let renamed = renamed_texts::type_renamed(ty, renaming);
         writer.put_type(&TypeDef {
             schema: new.to_string(),
-            ..TypeDef::clone(ty)
+            ..renamed.unwrap_or_else(|| TypeDef::clone(ty))
         })?;
     }
     let routines = ctx.catalog.routines.iter();
     for routine in routines.filter(|routine| routine.schema == old) {
+        let renamed = renamed_texts::routine_renamed(routine, renaming)?;
         writer.put_routine(&RoutineDef {
             schema: new.to_string(),
-            ..RoutineDef::clone(routine)
+            ..renamed.unwrap_or_else(|| RoutineDef::clone(routine))
         })?;
-    }
-    Ok(())
-}
-
-/// Errors: 0A000 where a stored expression names something with the schema before it, which it would not find any more.
-fn check_not_in_text(ctx: &StatementContext, schema: &str) -> Result<()> {
-    for table in ctx.catalog.tables() {
-        let of_columns = table.columns.iter().filter_map(|column| {
-            let sql = match column.default.as_ref()? {
-                ColumnDefault::Expression { sql, .. } => sql,
-                ColumnDefault::Generated(generation) => &generation.sql,
-                _ => return None,
-            };
-            Some((sql, format!("column \"{}\"", column.name)))
-        });
-        let checks = table.checks.iter();
-        let of_checks = checks.map(|check| (&check.sql, format!("constraint \"{}\"", check.name)));
-        if let Some((_, what)) = of_columns
-            .chain(of_checks)
-            .find(|(sql, _)| names_schema(sql, schema))
-        {
-            return Err(Error::unsupported(
-                format!(
-                    "another name for schema \"{schema}\" while {what} of table \"{}\" names it",
-                    table.name
-                ),
-                Some("Drop what names it first, and create it again afterwards."),
-            ));
-        }
     }
     Ok(())
 }

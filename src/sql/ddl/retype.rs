@@ -115,7 +115,10 @@ async fn retyped_default(
 ) -> Result<Option<ColumnDefault>> {
     match &column.default {
         Some(ColumnDefault::Constant { sql, value, .. }) => {
-            let label = column.ty.enum_type().map(|_| label_sql(value, &column.ty));
+            let label = column
+                .ty
+                .enum_type()
+                .map(|_| label_sql(&ctx.catalog, value, &column.ty));
             let expr = dml::parse_expression(label.as_ref().unwrap_or(sql))?;
             if !becomes(&column.ty, ty) {
                 return Err(default_mismatch(&column.name, ty));

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName, Visitor};
 
+use super::named_in_text::{NamedObject, Renaming};
 use super::new_relation::NewRelation;
 use super::routine_ref::{found_routine, known_routine, shown_types};
 use super::routine_type::{Resolved, resolve};
 use super::user_type::take_oid;
-use super::{role, storage, view};
+use super::{renamed_texts, role, routine_dependents, storage, view};
 use crate::catalog::{
     ArgumentMode, BodyKind, Catalog, CatalogWriter, Language, Parallel, RoutineArgument, RoutineDef,
     RoutineKind, RoutineResult, RoutineType, Routines, Volatile, is_system_schema,
@@ -531,10 +532,15 @@ pub(super) fn alter(
             hint: None,
         });
     }
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     if routine.schema != known.schema || routine.name != known.name {
-        super::routine_dependents::check_not_in_text(ctx, &known)?;
+        writer.guard_dependents(known.oid);
+        routine_dependents::check_alone_in_text(ctx, &known)?;
+        let new = (routine.schema.as_str(), routine.name.as_str());
+        let renaming = Renaming::new(&ctx.catalog, NamedObject::Routine(&known), new);
+        renamed_texts::follow(ctx, &writer, &renaming)?;
     }
-    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_routine(&routine)
+    writer.put_routine(&routine)
 }
 
 /// Runs COMMENT ON FUNCTION. Errors: 42883, 42809.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::named_in_text::{NamedObject, Renaming, texts_of};
+use super::renamed_texts::relation_renamed;
 use super::routine_ref::{described, found_routine, written_name};
-use super::type_dependents::{Dependent, remove};
+use super::type_dependents::{Dependent, add_views_over, remove, triggers_naming};
 use super::{notice, notice_cascade};
-use crate::catalog::{CatalogWriter, ColumnDefault, IndexDef, Relation, RoutineDef};
-use crate::parse::mentions_word;
+use crate::catalog::{CatalogWriter, ColumnDefault, Relation, RoutineDef};
 use crate::parse::routine::{RoutineRef, RoutineWord};
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -41,11 +42,11 @@ pub(super) async fn drop_routines(
         return Ok(());
     }
     let catalog = Arc::clone(&ctx.catalog);
-    let found = all_dependents(&catalog, &dropped);
+    let found = all_dependents(ctx, &catalog, &dropped);
     if !cascade && !found.is_empty() {
         let lines = found
             .iter()
-            .map(|(dependent, on)| format!("{} depends on {}", dependent.described(), described(ctx, on)));
+            .map(|(dependent, on)| format!("{} depends on {on}", dependent.described()));
         return Err(Error::DependentObjects {
             object: match dropped.as_slice() {
                 [only] => described(ctx, only),
@@ -65,9 +66,10 @@ pub(super) async fn drop_routines(
 
 /// What depends on functions, and on functions and views that do, with what each depends on.
 fn all_dependents<'a>(
+    ctx: &StatementContext,
     catalog: &'a crate::catalog::Catalog,
     dropped: &[Arc<RoutineDef>],
-) -> Vec<(Dependent<'a>, Arc<RoutineDef>)> {
+) -> Vec<(Dependent<'a>, String)> {
     let mut queue: Vec<Arc<RoutineDef>> = dropped.to_vec();
     let mut seen: Vec<String> = Vec::new();
     let mut all = Vec::new();
@@ -83,21 +85,20 @@ fn all_dependents<'a>(
             if let Dependent::Routine(other) = dependent {
                 queue.push(Arc::clone(other));
             }
-            all.push((dependent, Arc::clone(&routine)));
+            all.push((dependent, described(ctx, &routine)));
         }
     }
+    add_views_over(catalog, &mut all);
     all
 }
 
 /// What depends on a function, directly.
 fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) -> Vec<Dependent<'a>> {
-    let others = catalog.routines.iter();
-    let is_alone = others
-        .filter(|other| other.name == routine.name)
-        .all(|other| other.oid == routine.oid);
-    let is_built_in = crate::functions::functions_named(&routine.name).next().is_some();
+    let named = catalog.routines.find(Some(&routine.schema), &routine.name, &[]);
     // Where several have the name, the text does not tell which of them is meant: none is held fast by it.
-    let calls = |sql: &str| is_alone && !is_built_in && mentions_word(sql, &routine.name);
+    let is_alone = named.len() == 1;
+    let asking = Renaming::asking(catalog, NamedObject::Routine(routine));
+    let calls = |sql: &str| is_alone && asking.is_in_expression(sql);
     let mut found = Vec::new();
     for table in catalog.tables() {
         for column in table.columns.iter().filter(|column| !column.hidden) {
@@ -115,17 +116,20 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
         let triggers = table.triggers.iter();
         let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
         found.extend(triggers.map(|trigger| Dependent::Trigger(table, &trigger.name)));
-        let indexes = table
-            .indexes
-            .iter()
-            .filter(|index| texts_of(index).iter().any(|text| calls(text)));
+        let in_printed = |text: &str| is_alone && asking.printed(text).is_some();
+        let indexes = table.indexes.iter();
+        let indexes = indexes.filter(|index| texts_of(index).iter().any(|text| in_printed(text)));
         found.extend(indexes.map(|index| Dependent::Index(table, index)));
     }
+    if is_alone {
+        found.extend(triggers_naming(catalog, &asking));
+    }
     for relation in catalog.relations.iter() {
-        let Relation::View(view) = relation else { continue };
-        if calls(&view.query) {
-            found.push(Dependent::View(view));
+        let query = relation.query().filter(|_| is_alone);
+        if query.is_some_and(|(query, path)| asking.is_in_query(query, path)) {
+            found.push(Dependent::Query(relation));
         }
+        let Relation::View(view) = relation else { continue };
         let triggers = view.triggers.iter();
         let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
         found.extend(triggers.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
@@ -140,32 +144,24 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
     found
 }
 
-/// The expressions of an index, as text.
-fn texts_of(index: &IndexDef) -> Vec<&str> {
-    let expressions = index
-        .expressions
-        .iter()
-        .map(|expression| expression.text.as_str());
-    expressions
-        .chain(index.predicate.as_ref().map(|predicate| predicate.text.as_str()))
-        .collect()
-}
-
-/// Errors: 0A000 where the text of something stored calls the function, which another name would break.
-pub(super) fn check_not_in_text(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
-    ctx.txn.guard(&crate::catalog::dependents_key(routine.oid));
-    let found = dependents(&ctx.catalog, routine);
-    // Triggers know it by its number.
-    let mut in_text = found
-        .iter()
-        .filter(|found| !matches!(found, Dependent::Trigger(..) | Dependent::ViewTrigger(..)));
-    match in_text.next() {
+/// Errors: 0A000 where a text may call the function or another of its name, of which it does not tell which: another name would break it.
+pub(super) fn check_alone_in_text(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
+    let named = ctx
+        .catalog
+        .routines
+        .find(Some(&routine.schema), &routine.name, &[]);
+    let Some(first) = named.first().filter(|_| named.len() > 1) else {
+        return Ok(());
+    };
+    let asking = Renaming::asking(&ctx.catalog, NamedObject::Routine(first));
+    let mut relations = ctx.catalog.relations.iter();
+    match relations.find(|relation| relation_renamed(relation, &asking).is_some()) {
         None => Ok(()),
-        Some(dependent) => Err(Error::FeatureNotSupported {
+        Some(relation) => Err(Error::FeatureNotSupported {
             feature: format!(
-                "another name for {} while {} calls it",
+                "another name for {} while \"{}\" may call it, or another of its name,",
                 described(ctx, routine),
-                dependent.described()
+                relation.name()
             ),
             hint: Some("Drop what calls it first, and create it again afterwards.".to_string()),
         }),

@@ -7,17 +7,19 @@ use std::sync::Arc;
 use sqlparser::ast::Statement;
 
 use super::attribute_users::users_of_attributes;
-use super::{alter_tree, notice, notice_cascade, triggers, type_lookup};
+use super::named_in_text::{NamedObject, Renaming, texts_of};
+use super::{alter_tree, drop, notice, notice_cascade, triggers, type_lookup};
 use crate::catalog::{
     CastDef, Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef,
-    TableDef, TypeDef, TypeKind, ViewDef, stored_name,
+    TableDef, TriggerDef, TypeDef, TypeKind, ViewDef, stored_name,
 };
+use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
 use crate::parse::names;
+use crate::parse::parse;
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::parse::{mentions_word, parse};
 use crate::system::StatementContext;
 use crate::types::{RecordField, RecordType};
 use crate::{Error, Result};
@@ -32,7 +34,8 @@ pub(super) enum Dependent<'a> {
     Trigger(&'a TableDef, &'a str),
     /// A trigger of a view, by name.
     ViewTrigger(&'a Arc<ViewDef>, &'a str),
-    View(&'a Arc<ViewDef>),
+    /// A view or a materialized view.
+    Query(&'a Relation),
     Type(&'a Arc<TypeDef>),
     Attribute(&'a Arc<TypeDef>, &'a RecordField),
     Cast(&'a Arc<CastDef>),
@@ -69,7 +72,7 @@ pub(super) async fn remove_types(
     if !cascade && !found.is_empty() {
         let lines = found.iter().map(|(dependent, on)| {
             let of_array = dependent.is_of_array();
-            format!("{} depends on {}{of_array}", dependent.described(), described(on))
+            format!("{} depends on {on}{of_array}", dependent.described())
         });
         return Err(Error::DependentObjects {
             object,
@@ -100,7 +103,8 @@ pub(super) async fn drop_of_schemas(
             | Dependent::Default(table, _)
             | Dependent::Check(table, _)
             | Dependent::Trigger(table, _) => table.oid,
-            Dependent::View(view) | Dependent::ViewTrigger(view, _) => view.oid(),
+            Dependent::Query(relation) => relation.oid(),
+            Dependent::ViewTrigger(view, _) => view.oid(),
             Dependent::Routine(routine) => routine.oid,
             Dependent::Cast(cast) => cast.oid,
             Dependent::Type(ty) | Dependent::Attribute(ty, _) => {
@@ -131,6 +135,8 @@ pub(super) async fn remove<'a>(
     let mut types: Vec<&Arc<TypeDef>> = Vec::new();
     let mut triggers: Vec<(&TableDef, &str)> = Vec::new();
     let mut view_triggers: Vec<(&Arc<ViewDef>, Vec<&str>)> = Vec::new();
+    let mut indexes: Vec<(&TableDef, Vec<IndexId>)> = Vec::new();
+    let mut queries: Vec<&Relation> = Vec::new();
     for dependent in found {
         match dependent {
             Dependent::Trigger(table, name) => triggers.push((table, name)),
@@ -140,12 +146,17 @@ pub(super) async fn remove<'a>(
                     None => view_triggers.push((view, vec![name])),
                 }
             }
-            Dependent::View(view) => writer.drop_view(view)?,
+            Dependent::Query(relation) => queries.push(relation),
             Dependent::Type(ty) => types.push(ty),
             Dependent::Attribute(ty, field) => attributes.push((ty, field)),
             Dependent::Routine(routine) => writer.drop_routine(routine)?,
             Dependent::Cast(cast) => writer.drop_cast(cast)?,
-            Dependent::Index(table, index) => super::drop::remove_indexes(writer, table, &[index.id])?,
+            Dependent::Index(table, index) => {
+                match indexes.iter_mut().find(|(known, _)| known.oid == table.oid) {
+                    Some((_, ids)) => ids.push(index.id),
+                    None => indexes.push((table, vec![index.id])),
+                }
+            }
             Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
                 let action = match dependent {
                     // The key goes before its column.
@@ -162,11 +173,19 @@ pub(super) async fn remove<'a>(
             }
         }
     }
+    drop::drop_with_dependents(&ctx.catalog, writer, queries).await?;
     triggers::remove(ctx, &triggers)?;
     for (view, names) in view_triggers {
         triggers::remove_of_view(ctx, view, &names)?;
     }
     remove_attributes(ctx, writer, &attributes)?;
+    remove_indexes(ctx, indexes).await?;
+    alter_tables(ctx, tables).await?;
+    types.into_iter().try_for_each(|ty| writer.drop_type(ty))
+}
+
+/// Runs actions of ALTER TABLE.
+async fn alter_tables(ctx: &StatementContext, tables: Vec<(&TableDef, Vec<String>)>) -> Result<()> {
     for (table, actions) in tables {
         let text = format!(
             "ALTER TABLE {} {}",
@@ -187,7 +206,19 @@ pub(super) async fn remove<'a>(
             _ => return Err(Error::internal("a definition that does not read")),
         }
     }
-    types.into_iter().try_for_each(|ty| writer.drop_type(ty))
+    Ok(())
+}
+
+/// Removes indexes of tables, which may have changed in this statement.
+async fn remove_indexes(ctx: &StatementContext, removed: Vec<(&TableDef, Vec<IndexId>)>) -> Result<()> {
+    for (table, ids) in removed {
+        let catalog = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+        let Some(table) = catalog.table_by_oid(table.oid) else {
+            continue;
+        };
+        drop::remove_indexes(&CatalogWriter::begin(&ctx.txn, &catalog)?, table, &ids)?;
+    }
+    Ok(())
 }
 
 /// Removes attributes of composite types. Errors: 0A000 where none would be left, or a constant holds them.
@@ -228,128 +259,6 @@ fn remove_attributes(
         })?;
     }
     Ok(())
-}
-
-/// Errors: 0A000 where the text of something stored names the type, which another name would break.
-pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<()> {
-    // Nor may anybody be making such a thing.
-    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
-    let types = ctx.catalog.types.clone();
-    let found = dependents(&ctx.catalog, &types, ty);
-    let named = found.iter().find(|dependent| match dependent {
-        Dependent::Default(..) | Dependent::Check(..) => true,
-        Dependent::View(view) => mentions_word(&view.query, &ty.name),
-        Dependent::Index(..)
-        | Dependent::Routine(_)
-        | Dependent::Cast(_)
-        | Dependent::Trigger(..)
-        | Dependent::ViewTrigger(..) => false,
-        Dependent::Column(_, column) => column
-            .generation()
-            .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
-        Dependent::Type(_) | Dependent::Attribute(..) => false,
-    });
-    match named {
-        None => Ok(()),
-        Some(dependent) => Err(Error::FeatureNotSupported {
-            feature: format!(
-                "another name for {} while {} names it",
-                described(ty),
-                dependent.described()
-            ),
-            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
-        }),
-    }
-}
-
-/// The tables that have columns of a type.
-fn tables_with(ctx: &StatementContext, oid: u32) -> impl Iterator<Item = &Arc<TableDef>> {
-    let rests = move |column: &ColumnDef| column.types_used().any(|used| used == oid);
-    let tables = ctx.catalog.tables();
-    tables.filter(move |table| table.columns.iter().any(rests))
-}
-
-/// Errors: 0A000 where the text of something stored names the label, which another name would break.
-pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, label: &str) -> Result<()> {
-    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
-    let literal = format!("'{}'", label.replace('\'', "''"));
-    let names = |sql: &str| sql.contains(&literal);
-    let mut named = None;
-    for table in tables_with(ctx, ty.oid) {
-        let checks = table.checks.iter().filter(|check| names(&check.sql));
-        named = named.or(checks
-            .map(|check| format!("constraint {} on table {}", check.name, table.name))
-            .next());
-        let columns = table.columns.iter().filter(|column| match &column.default {
-            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
-            _ => column
-                .generation()
-                .is_some_and(|generation| names(&generation.sql)),
-        });
-        named = named.or(columns
-            .map(|column| format!("column {} of table {}", column.name, table.name))
-            .next());
-        let views = ctx.catalog.queries_reading(table.oid);
-        let mut views = views.filter(|view| view.query().is_some_and(|(query, _)| names(query)));
-        named = named.or(views.next().map(|view| format!("view {}", view.name())));
-    }
-    for over in ctx
-        .catalog
-        .types
-        .iter()
-        .filter(|over| over.rests_on().contains(&ty.oid))
-    {
-        let domain = over.domain();
-        let is_named = domain.is_some_and(|domain| {
-            domain.checks.iter().any(|check| names(&check.sql))
-                || domain.default.as_deref().is_some_and(names)
-        });
-        named = named.or(is_named.then(|| format!("domain {}", over.name)));
-    }
-    let mut views = ctx.catalog.relations.iter().filter(|view| {
-        let query = view.query().map(|(query, _)| query);
-        query.is_some_and(|query| names(query) && mentions_word(query, &ty.name))
-    });
-    named = named.or(views.next().map(|view| format!("view {}", view.name())));
-    match named {
-        None => Ok(()),
-        Some(what) => Err(Error::FeatureNotSupported {
-            feature: format!("another name for the label \"{label}\" while {what} names it"),
-            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
-        }),
-    }
-}
-
-/// Errors: 0A000 where the text of something stored may name the attribute, which another name, or none, would break.
-pub(super) fn check_attribute_not_in_text(
-    ctx: &StatementContext,
-    ty: &TypeDef,
-    attribute: &str,
-) -> Result<()> {
-    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
-    let names = |sql: &str| mentions_word(sql, attribute);
-    let mut named = None;
-    for table in tables_with(ctx, ty.oid) {
-        let check = table.checks.iter().find(|check| names(&check.sql));
-        named = named.or(check.map(|check| format!("constraint {} on table {}", check.name, table.name)));
-        let column = table.columns.iter().find(|column| match &column.default {
-            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
-            _ => column
-                .generation()
-                .is_some_and(|generation| names(&generation.sql)),
-        });
-        named = named.or(column.map(|column| format!("column {} of table {}", column.name, table.name)));
-        let mut views = ctx.catalog.queries_reading(table.oid);
-        let view = views.find(|view| view.query().is_some_and(|(query, _)| names(query)));
-        named = named.or(view.map(|view| format!("view {}", view.name())));
-    }
-    match named {
-        None => Ok(()),
-        Some(what) => Err(Error::FeatureNotSupported {
-            feature: format!("a change of attribute \"{attribute}\" while {what} may name it"),
-            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
-        }),
-    }
 }
 
 /// The type that DROP names. Errors: 42704, 42809.
@@ -414,7 +323,7 @@ fn all_dependents<'a>(
     catalog: &'a Catalog,
     types: &'a crate::catalog::UserTypes,
     dropped: &[Arc<TypeDef>],
-) -> Vec<(Dependent<'a>, Arc<TypeDef>)> {
+) -> Vec<(Dependent<'a>, String)> {
     let mut queue: Vec<Arc<TypeDef>> = dropped.to_vec();
     let mut seen: BTreeSet<String> = dropped.iter().map(|ty| described(ty)).collect();
     let mut all = Vec::new();
@@ -426,9 +335,10 @@ fn all_dependents<'a>(
             if let Dependent::Type(over) = dependent {
                 queue.push(Arc::clone(over));
             }
-            all.push((dependent, Arc::clone(&ty)));
+            all.push((dependent, described(&ty)));
         }
     }
+    add_views_over(catalog, &mut all);
     // With a column go its constraints.
     let gone: Vec<(u32, ColumnId)> = all
         .iter()
@@ -448,6 +358,18 @@ fn all_dependents<'a>(
     all
 }
 
+/// Views of views among what depends on something: they cannot stay either.
+pub(super) fn add_views_over<'a>(catalog: &'a Catalog, found: &mut Vec<(Dependent<'a>, String)>) {
+    let queries = found.iter().filter_map(|(dependent, _)| match dependent {
+        Dependent::Query(relation) => Some(*relation),
+        _ => None,
+    });
+    let queries: Vec<&Relation> = queries.collect();
+    for (view, read) in drop::views_over(catalog, &queries) {
+        found.push((Dependent::Query(view), Dependent::Query(read).described()));
+    }
+}
+
 /// What depends on a type, directly.
 fn dependents<'a>(
     catalog: &'a Catalog,
@@ -464,10 +386,13 @@ fn dependents<'a>(
         let fields = composite.row.fields.iter().filter(is_of);
         found.extend(fields.map(|field| Dependent::Attribute(over, field)));
     }
+    let asking = Renaming::asking(catalog, NamedObject::Type(ty));
     for table in catalog.tables() {
-        for column in table.columns.iter().chain(&table.wildcards) {
+        let is_of_index = |column: &&ColumnDef| table.indexes.iter().any(|index| holds(index, column.id));
+        let columns = table.columns.iter().chain(&table.wildcards);
+        for column in columns.filter(|column| !is_of_index(column)) {
             let generates = column.generation();
-            let names = |sql: &str| mentions_word(sql, &ty.name);
+            let names = |sql: &str| asking.is_in_expression(sql);
             if column.types_used().any(|used| used == ty.oid)
                 || generates.is_some_and(|generation| names(&generation.sql))
             {
@@ -475,14 +400,18 @@ fn dependents<'a>(
             } else if column
                 .default
                 .as_ref()
-                .is_some_and(|default| is_default_of(default, ty))
+                .is_some_and(|default| is_in_default(default, &asking))
             {
                 found.push(Dependent::Default(table, column));
             }
         }
         let checks = table.checks.iter();
-        let checks = checks.filter(|check| mentions_word(&check.sql, &ty.name));
+        let checks = checks.filter(|check| asking.is_in_expression(&check.sql));
         found.extend(checks.map(|check| Dependent::Check(table, &check.name)));
+        let indexes = table.indexes.iter();
+        let names = |text: &str| asking.printed(text).is_some();
+        let indexes = indexes.filter(|index| texts_of(index).into_iter().any(names));
+        found.extend(indexes.map(|index| Dependent::Index(table, index)));
     }
     let routines = catalog.routines.iter();
     let routines = routines.filter(|routine| routine.types_used().contains(&ty.oid));
@@ -490,27 +419,57 @@ fn dependents<'a>(
     let casts = catalog.casts.iter();
     let casts = casts.filter(|cast| cast.types_used().contains(&ty.oid));
     found.extend(casts.map(Dependent::Cast));
+    let stored = stored_name(&ty.sql_type());
+    let is_of = |(_, name): &(String, String)| ty.domain().is_none() && name.trim_end_matches("[]") == stored;
     for relation in catalog.relations.iter() {
-        let Relation::View(view) = relation else { continue };
-        let stored = stored_name(&ty.sql_type());
-        let is_of =
-            |(_, name): &(String, String)| ty.domain().is_none() && name.trim_end_matches("[]") == stored;
-        if view.columns.iter().any(is_of) || mentions_word(&view.query, &ty.name) {
-            found.push(Dependent::View(view));
+        let Some((query, path)) = relation.query() else {
+            continue;
+        };
+        let has_column = matches!(relation, Relation::View(view) if view.columns.iter().any(is_of));
+        if has_column || asking.is_in_query(query, path) {
+            found.push(Dependent::Query(relation));
+        }
+    }
+    found.extend(triggers_naming(catalog, &asking));
+    found
+}
+
+/// The triggers whose conditions name something.
+pub(super) fn triggers_naming<'a>(catalog: &'a Catalog, asking: &Renaming<'_>) -> Vec<Dependent<'a>> {
+    let names = |trigger: &&TriggerDef| {
+        let when = trigger.when.as_ref();
+        when.is_some_and(|when| asking.is_in_expression(&when.sql))
+    };
+    let mut found = Vec::new();
+    for relation in catalog.relations.iter() {
+        match relation {
+            Relation::Table(table) => {
+                let triggers = table.triggers.iter().filter(names);
+                found.extend(triggers.map(|trigger| Dependent::Trigger(table, &trigger.name)));
+            }
+            Relation::View(view) => {
+                let triggers = view.triggers.iter().filter(names);
+                found.extend(triggers.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
+            }
+            Relation::Sequence(_) => {}
         }
     }
     found
 }
 
 /// Whether a default of another type names this one; a constant does as what it was made of.
-fn is_default_of(default: &ColumnDefault, ty: &TypeDef) -> bool {
+fn is_in_default(default: &ColumnDefault, asking: &Renaming<'_>) -> bool {
     match default {
-        ColumnDefault::Expression { sql, .. } => mentions_word(sql, &ty.name),
-        ColumnDefault::Constant { text: Some(text), .. } => {
-            text.plain.ends_with(&format!("::{}", quote_ident(&ty.name)))
-        }
+        ColumnDefault::Expression { sql, .. } => asking.is_in_expression(sql),
+        ColumnDefault::Constant { text: Some(text), .. } => asking.is_in_printed(text),
         _ => false,
     }
+}
+
+/// Whether the column is there for an index: it holds what that is sorted by, or its condition.
+fn holds(index: &IndexDef, column: ColumnId) -> bool {
+    let mut expressions = index.expressions.iter().chain(&index.predicate);
+    expressions.any(|expression| expression.column == column)
 }
 
 fn described(ty: &TypeDef) -> String {
@@ -533,7 +492,14 @@ impl Dependent<'_> {
             Dependent::Check(table, name) => format!("constraint {name} on table {}", table.name),
             Dependent::Trigger(table, name) => format!("trigger {name} on table {}", table.name),
             Dependent::ViewTrigger(view, name) => format!("trigger {name} on view {}", view.name),
-            Dependent::View(view) => format!("view {}", view.name),
+            Dependent::Query(relation) => {
+                let word = if relation.get_table().is_some() {
+                    "materialized view"
+                } else {
+                    "view"
+                };
+                format!("{word} {}", relation.name())
+            }
             Dependent::Type(ty) => described(ty),
             Dependent::Cast(cast) => cast.described().replace(" type ", " "),
             Dependent::Attribute(ty, field) => {
@@ -569,9 +535,8 @@ impl Dependent<'_> {
             | Dependent::Trigger(table, _) => {
                 format!("{} {}", table.oid, self.described())
             }
-            Dependent::View(view) | Dependent::ViewTrigger(view, _) => {
-                format!("{} {}", view.oid(), self.described())
-            }
+            Dependent::Query(relation) => format!("{} {}", relation.oid(), self.described()),
+            Dependent::ViewTrigger(view, _) => format!("{} {}", view.oid(), self.described()),
             Dependent::Type(_) | Dependent::Attribute(..) | Dependent::Cast(_) => self.described(),
         }
     }
@@ -587,7 +552,7 @@ impl Dependent<'_> {
                 format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))
             }
             Dependent::Check(_, name) => format!("DROP CONSTRAINT {}", quote_ident(name)),
-            Dependent::View(_)
+            Dependent::Query(_)
             | Dependent::Type(_)
             | Dependent::Attribute(..)
             | Dependent::Routine(_)

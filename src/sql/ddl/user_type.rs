@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName};
 
+use super::named_in_text::{NamedObject, Renaming};
 use super::new_relation::NewRelation;
 use super::type_lookup::user_type;
-use super::{notice, role, type_dependents};
+use super::{members_in_text, notice, renamed_texts, role};
 use crate::catalog::{CatalogWriter, TypeDef, TypeKind, is_system_schema};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{LabelPlace, Persistence, RoleName, TypeChange};
@@ -89,7 +90,7 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
         }
         (TypeKind::Enum(labels), TypeChange::RenameValue { from, to }) => {
             let renamed = with_renamed_value(labels, from, to)?;
-            type_dependents::check_label_not_in_text(ctx, &ty, from)?;
+            members_in_text::check_label_not_in_text(ctx, &ty, from)?;
             put_labels(ctx, &ty, renamed)
         }
         (
@@ -104,7 +105,7 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
     }
 }
 
-/// RENAME TO, SET SCHEMA, OWNER TO, of any type. Errors: 42710, 3F000, 42704 for the role; 0A000 where stored text names it.
+/// RENAME TO, SET SCHEMA, OWNER TO, of any type. Errors: 42710, 3F000, 42704 for the role.
 pub(super) fn alter_any(ctx: &StatementContext, ty: &Arc<TypeDef>, change: &TypeChange) -> Result<()> {
     let mut changed = TypeDef::clone(ty);
     match change {
@@ -133,8 +134,16 @@ pub(super) fn alter_any(ctx: &StatementContext, ty: &Arc<TypeDef>, change: &Type
         };
     }
     check_free(ctx, &changed.schema, &changed.name)?;
-    type_dependents::check_not_in_text(ctx, ty)?;
-    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&changed)
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    // Nor may anybody be making what names it.
+    writer.guard_dependents(ty.oid);
+    let new = (changed.schema.as_str(), changed.name.as_str());
+    renamed_texts::follow(
+        ctx,
+        &writer,
+        &Renaming::new(&ctx.catalog, NamedObject::Type(ty), new),
+    )?;
+    writer.put_type(&changed)
 }
 
 /// Schema and name of a type to be made. Errors: 42710, 3F000, 42501.

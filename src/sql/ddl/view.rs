@@ -9,8 +9,8 @@ use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visitor};
 use super::new_relation::{NewRelation, make_schema};
 use super::{notice, view_options};
 use crate::catalog::{
-    Access, CatalogWriter, Object, PrintedQuery, RELATION_BEGINS, RELATION_ENDS, RelationName, ViewDef,
-    is_temporary_schema, lasting_path, stored_name,
+    Access, CatalogWriter, Object, PrintedQuery, RelationName, ViewDef, is_temporary_schema, lasting_path,
+    stored_name,
 };
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::Persistence;
@@ -215,9 +215,7 @@ pub(super) fn stored_texts(
 
 /// The text as it is read again.
 fn unmarked(text: &str) -> String {
-    text.replace([RELATION_BEGINS, RELATION_ENDS], "")
-        .trim()
-        .to_string()
+    PrintedQuery::unmarked(text).trim().to_string()
 }
 
 /// Whether a printed query is read as one of columns of the same types.

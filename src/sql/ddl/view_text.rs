@@ -11,6 +11,7 @@ use sqlparser::ast::{
 };
 
 use super::column_views;
+use super::printed_rename::{NewNames, with_new_names};
 use crate::catalog::{Access, CatalogWriter, Relation, RelationName, TableDef, ViewDef};
 use crate::parse::names;
 use crate::parse::walk::{Walk, WalkMut};
@@ -159,6 +160,14 @@ impl Renamed<'_> {
         let Some((text, search_path)) = view.query() else {
             return Ok(view.clone());
         };
+        let names = NewNames {
+            old: self.old,
+            new: self.new,
+            columns: self.columns.as_deref().unwrap_or_default(),
+        };
+        if let Some(printed) = view.printed().and_then(|printed| with_new_names(printed, &names)) {
+            return Ok(view.with_printed(printed));
+        }
         let mut query = parse_query(text).map_err(|error| Error::Corrupt {
             what: format!("view \"{}\"", view.name()),
             reason: error.to_string(),

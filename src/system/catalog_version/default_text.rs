@@ -8,24 +8,36 @@ use crate::catalog::{
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{FormatSettings, SqlType, Value};
 
-/// The sequences of a catalog, findable by oid.
-pub(super) type SequencesByOid<'a> = HashMap<u32, &'a SequenceDef>;
+/// What the defaults of a catalog's columns name.
+pub(super) struct DefaultNames<'a> {
+    catalog: &'a Catalog,
+    sequences: HashMap<u32, &'a SequenceDef>,
+}
 
-/// Those of this one.
-pub(super) fn sequences_by_oid(catalog: &Catalog) -> SequencesByOid<'_> {
-    let sequences = catalog.sequences();
-    sequences.map(|sequence| (sequence.oid(), &**sequence)).collect()
+impl DefaultNames<'_> {
+    /// What those of this one do.
+    pub(super) fn of(catalog: &Catalog) -> DefaultNames<'_> {
+        let sequences = catalog.sequences();
+        DefaultNames {
+            catalog,
+            sequences: sequences.map(|sequence| (sequence.oid(), &**sequence)).collect(),
+        }
+    }
 }
 
 /// The default of a column, or what it is computed of. What an older release has not printed stands as it was written.
-pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> Option<ExpressionText> {
+pub(super) fn default_text(names: &DefaultNames<'_>, column: &ColumnDef) -> Option<ExpressionText> {
     let alike = |text: String| ExpressionText {
         pretty: text.clone(),
         plain: text,
     };
     Some(match column.default.as_ref()? {
         // The label may have been renamed.
-        ColumnDefault::Constant { value, .. } if column.ty.has_label() => alike(label_sql(value, &column.ty)),
+        ColumnDefault::Constant { value, text, .. } if column.ty.has_label() => match text {
+            // The label of an enum alone, which may have another name, is printed as it is now.
+            Some(text) if !matches!(column.ty, SqlType::Enum(_)) && names_labels(text, value) => text.clone(),
+            _ => alike(label_sql(names.catalog, value, &column.ty)),
+        },
         ColumnDefault::Constant { text: Some(text), .. } => text.clone(),
         ColumnDefault::Constant { value, sql, .. } => alike(constant_sql(value, sql, &column.ty)),
         ColumnDefault::Expression {
@@ -35,7 +47,7 @@ pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -
         } => {
             let named = |sql: &str, cast: &str| {
                 used.iter().fold(sql.to_string(), |sql, oid| {
-                    sql.replace(&format!("'{oid}'::{cast}"), &sequence_sql(sequences, *oid))
+                    sql.replace(&format!("'{oid}'::{cast}"), &sequence_sql(names, *oid))
                 })
             };
             match text {
@@ -48,7 +60,7 @@ pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -
         }
         ColumnDefault::Generated(Generation { text: Some(text), .. }) => text.clone(),
         ColumnDefault::Generated(Generation { sql, .. }) => alike(folded(sql)),
-        ColumnDefault::Sequence { oid } => alike(format!("nextval({})", sequence_sql(sequences, *oid))),
+        ColumnDefault::Sequence { oid } => alike(format!("nextval({})", sequence_sql(names, *oid))),
         ColumnDefault::Identity { .. } | ColumnDefault::RowId => return None,
     })
 }
@@ -117,8 +129,8 @@ fn quoted_bytes(text: &str, has_escapes: bool) -> usize {
 
 /// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken, which what is
 /// temporary stands in front of.)
-fn sequence_sql(sequences: &SequencesByOid<'_>, oid: u32) -> String {
-    let name = match sequences.get(&oid) {
+fn sequence_sql(names: &DefaultNames<'_>, oid: u32) -> String {
+    let name = match names.sequences.get(&oid) {
         Some(sequence) if sequence.schema == "public" || is_temporary_schema(&sequence.schema) => {
             quote_ident(&sequence.name)
         }
@@ -129,13 +141,26 @@ fn sequence_sql(sequences: &SequencesByOid<'_>, oid: u32) -> String {
 }
 
 /// A constant of an enum, or of an array of one, as SQL.
-pub(crate) fn label_sql(value: &Value, ty: &SqlType) -> String {
+pub(crate) fn label_sql(catalog: &Catalog, value: &Value, ty: &SqlType) -> String {
+    let name = catalog.standard_type_name(ty);
     match value {
-        Value::Null => format!("NULL::{ty}"),
+        Value::Null => format!("NULL::{name}"),
         value => {
             let text = value.to_text(&FormatSettings::default());
-            format!("'{}'::{}", text.replace('\'', "''"), ty.full_base_name())
+            format!("'{}'::{name}", text.replace('\'', "''"))
         }
+    }
+}
+
+/// Whether a text has all labels of an array of them by the names that they have now.
+fn names_labels(text: &ExpressionText, value: &Value) -> bool {
+    match value {
+        Value::Array(items) | Value::Record(items) => items.iter().all(|item| names_labels(text, item)),
+        label @ Value::Enum(_) => {
+            let label = label.to_text(&FormatSettings::default());
+            text.plain.contains(&format!("'{}'", label.replace('\'', "''")))
+        }
+        _ => true,
     }
 }
 

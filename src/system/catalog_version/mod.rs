@@ -6,6 +6,7 @@ pub(crate) mod cells;
 pub(crate) mod constraints;
 pub(crate) mod default_text;
 pub(crate) mod definitions;
+mod named_objects;
 pub(crate) mod objects;
 pub(crate) mod partitions;
 pub(crate) mod routine_text;

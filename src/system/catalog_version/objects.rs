@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
-use super::default_text::{SequencesByOid, sequences_by_oid};
+use super::default_text::DefaultNames;
 use super::definitions::{Definition, definitions};
 use super::partitions::{UserPartition, UserPartitioning, parent_index, user_partition, user_partitioning};
 use super::triggers::{UserTrigger, shown_triggers, user_triggers};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, ShownRelation,
-    TableDef, TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, Routines, SequenceDef,
+    ShownRelation, TableDef, TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{RecordField, SqlType};
@@ -140,6 +140,8 @@ pub(crate) struct Objects {
     pub(crate) schemas: Vec<(i64, String, Option<String>)>,
     /// Types that users made, and the oids of their schemas.
     pub(crate) types: Vec<(i64, Arc<TypeDef>)>,
+    /// Functions that users made.
+    pub(crate) routines: Routines,
     by_oid: HashMap<i64, (usize, Option<usize>)>,
     by_name: HashMap<(String, String), i64>,
     /// Constraints that are no indexes: the positions of their tables, and theirs there.
@@ -149,9 +151,9 @@ pub(crate) struct Objects {
 impl Objects {
     /// Numbers everything in the catalog.
     pub(crate) fn new(catalog: &Catalog) -> Objects {
-        let sequences = sequences_by_oid(catalog);
+        let names = DefaultNames::of(catalog);
         let relations = catalog.relations.iter().map(|relation| match relation {
-            Relation::Table(table) => user_table(catalog, &sequences, table),
+            Relation::Table(table) => user_table(catalog, &names, table),
             Relation::View(view) => user_view(catalog, view),
             Relation::Sequence(sequence) => user_sequence(catalog, sequence),
         });
@@ -186,6 +188,7 @@ impl Objects {
             .collect();
         Objects {
             types,
+            routines: catalog.routines.clone(),
             relations,
             schemas,
             by_oid,
@@ -243,21 +246,6 @@ impl Objects {
             Some(schema) => find(schema),
             None => search_path.iter().find_map(|schema| find(schema)),
         }
-    }
-
-    /// Whether users have made types.
-    pub(crate) fn has_user_types(&self) -> bool {
-        !self.types.is_empty()
-    }
-
-    /// The type that a user made and that stored text, which names no schemas of types, means: that of `public`, or the only one.
-    pub(crate) fn user_type_called(&self, name: &str) -> Option<&TypeDef> {
-        let types = self.types.iter().map(|(_, ty)| &**ty);
-        let mut called = types.filter(|ty| ty.name == name);
-        called.clone().find(|ty| ty.schema == "public").or_else(|| {
-            let first = called.next()?;
-            called.next().is_none().then_some(first)
-        })
     }
 
     /// The table of ours with this oid.
@@ -368,15 +356,15 @@ fn wildcard_option(table: &TableDef) -> Option<String> {
     (!wildcards.is_empty()).then(|| format!("wildcard_column={}", wildcards.join(",")))
 }
 
-fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDef) -> UserRelation {
+fn user_table(catalog: &Catalog, names: &DefaultNames<'_>, table: &TableDef) -> UserRelation {
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
     let columns = visible
         .iter()
-        .map(|column| user_column(sequences, table, column))
+        .map(|column| user_column(names, table, column))
         .collect();
     let index = |index: &IndexDef, primary: bool| UserIndex {
         parent: parent_index(catalog, table, index),
-        ..user_index(sequences, (table, &visible), index, primary)
+        ..user_index(names, (table, &visible), index, primary)
     };
     let mut indexes = Vec::new();
     if !table.has_hidden_key() {

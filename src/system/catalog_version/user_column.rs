@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::default_text::{SequencesByOid, default_text};
+use super::default_text::{DefaultNames, default_text};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef, TypeDef};
 use crate::parse::quoting::quote_literal;
 use crate::types::SqlType;
@@ -52,17 +52,13 @@ impl UserColumn {
     }
 }
 
-pub(super) fn user_column(
-    sequences: &SequencesByOid<'_>,
-    table: &TableDef,
-    column: &ColumnDef,
-) -> UserColumn {
+pub(super) fn user_column(names: &DefaultNames<'_>, table: &TableDef, column: &ColumnDef) -> UserColumn {
     let added = column.dynamic.then(|| match table.pattern_of(&column.name) {
         // As ALTER COLUMN … SET takes it: dumps write it there as it is.
         Some(pattern) => format!("dynamic={}", quote_literal(&pattern.name)),
         None => "dynamic=true".to_string(),
     });
-    let default = default_text(sequences, column);
+    let default = default_text(names, column);
     let identity = match &column.default {
         Some(ColumnDefault::Identity { always: true, .. }) => "a",
         Some(ColumnDefault::Identity { always: false, .. }) => "d",

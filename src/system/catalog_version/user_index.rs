@@ -1,6 +1,6 @@
 //! Indexes as PostgreSQL's catalogs have them: columns by their numbers, expressions as text.
 
-use super::default_text::SequencesByOid;
+use super::default_text::DefaultNames;
 use super::user_column::{UserColumn, user_column};
 use crate::catalog::{ColumnDef, Deferral, Exclusion, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
@@ -97,7 +97,7 @@ pub(crate) struct UserExpression {
 
 /// An index of a table with these visible columns.
 pub(super) fn user_index(
-    sequences: &SequencesByOid<'_>,
+    names: &DefaultNames<'_>,
     (table, visible): (&TableDef, &[&ColumnDef]),
     index: &IndexDef,
     primary: bool,
@@ -113,7 +113,7 @@ pub(super) fn user_index(
         predicate: (index.predicate.as_ref())
             .map(|predicate| (predicate.text.clone(), predicate.pretty_text.clone())),
         is_inverted: index.terms.is_some(),
-        keys: user_keys(sequences, (table, visible), index),
+        keys: user_keys(names, (table, visible), index),
         included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
         unique: index.unique || index.deferral.is_some(),
         nulls_not_distinct: index.nulls_not_distinct,
@@ -148,7 +148,7 @@ fn attribute_of(visible: &[&ColumnDef], id: ColumnId) -> Option<usize> {
 
 /// What an index is over.
 fn user_keys(
-    sequences: &SequencesByOid<'_>,
+    names: &DefaultNames<'_>,
     (table, visible): (&TableDef, &[&ColumnDef]),
     index: &IndexDef,
 ) -> Vec<UserKey> {
@@ -158,7 +158,7 @@ fn user_keys(
         .enumerate()
         .filter_map(|(place, key)| {
             let source = index.term_sources().nth(place);
-            let computed = user_expression(sequences, (table, index), key.column);
+            let computed = user_expression(names, (table, index), key.column);
             let attribute = match computed {
                 Some(_) => 0,
                 None => attribute_of(visible, key.column)?,
@@ -302,7 +302,7 @@ fn number_names(keys: &mut [UserKey], visible: &[&ColumnDef]) {
 
 /// The expression of an index that a column holds.
 fn user_expression(
-    sequences: &SequencesByOid<'_>,
+    names: &DefaultNames<'_>,
     (table, index): (&TableDef, &IndexDef),
     id: ColumnId,
 ) -> Option<Box<UserExpression>> {
@@ -319,7 +319,7 @@ fn user_expression(
     Some(Box::new(UserExpression {
         column: UserColumn {
             name,
-            ..user_column(sequences, table, column)
+            ..user_column(names, table, column)
         },
         text: written(&expression.text),
         pretty_text: written(&expression.pretty_text),

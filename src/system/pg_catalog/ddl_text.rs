@@ -194,10 +194,12 @@ pub(crate) fn get_indexdef(
         }
         Some(position) => {
             if let Some(computed) = index.keys.get(position).and_then(|key| key.computed.as_ref()) {
-                return Some(match pretty {
-                    true => computed.pretty_text.clone(),
-                    false => computed.text.clone(),
-                });
+                let text = if pretty {
+                    &computed.pretty_text
+                } else {
+                    &computed.text
+                };
+                return Some(shown_expression(text, objects, search_path));
             }
             let attribute = index.attributes().nth(position)?;
             Some(quote_ident(&relation.columns.get(attribute - 1)?.name))
@@ -238,6 +240,7 @@ pub(crate) fn get_constraintdef(objects: &Objects, search_path: &[String], oid: 
     if let Some(check) = objects.domain_check(oid) {
         let not_valid = if check.not_valid { " NOT VALID" } else { "" };
         let text = if pretty { &check.pretty_text } else { &check.text };
+        let text = shown_expression(text, objects, search_path);
         return Some(format!("CHECK ({text}){not_valid}"));
     }
     if let Some((_, text, pretty_text)) = SYSTEM_CHECKS.iter().find(|check| check.0 == oid) {

@@ -41,6 +41,7 @@ pub(crate) mod session_rows;
 pub(crate) mod shown_names;
 mod statement_rows;
 pub(crate) mod table_text;
+mod text_rows;
 mod trigger_rows;
 pub(crate) mod trigger_text;
 mod type_cells;

@@ -16,7 +16,7 @@ use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts
 use super::role_rows::{self, DATABASE_OWNER_OID};
 use super::{
     aggregate_rows, cast_rows, constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows,
-    statement_rows, trigger_rows, type_rows, view_rows,
+    statement_rows, text_rows, trigger_rows, type_rows, view_rows,
 };
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserIndex, UserRelation};
@@ -371,6 +371,7 @@ fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     view_rows::dependencies(source, rows);
     constraint_rows::dependencies(source, rows);
     trigger_rows::dependencies(source, rows);
+    text_rows::dependencies(source, rows);
     own_members(source, rows);
 }
 

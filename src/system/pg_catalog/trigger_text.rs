@@ -1,6 +1,7 @@
 //! Definitions of triggers as SQL text.
 
 use super::ddl_text::qualified_table;
+use super::shown_names::shown_expression;
 use crate::catalog::{ConstraintTrigger, TriggerDef};
 use crate::parse::quoting::quote_ident;
 use crate::system::catalog_version::objects::{Objects, UserRelation};
@@ -28,9 +29,9 @@ pub(crate) fn get_triggerdef(
         false => qualified_table(relation),
     };
     let constraint = trigger.def.constraint;
-    let when = trigger.def.when.as_ref().map(|when| match pretty {
-        true => format!("WHEN ({}) ", when.pretty_text),
-        false => format!("WHEN ({}) ", when.text),
+    let when = trigger.def.when.as_ref().map(|when| {
+        let text = if pretty { &when.pretty_text } else { &when.text };
+        format!("WHEN ({}) ", shown_expression(text, objects, search_path))
     });
     Some(format!(
         "CREATE {}TRIGGER {} {} {} ON {table} {}{}FOR EACH {} {}{}",
