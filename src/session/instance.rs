@@ -249,6 +249,9 @@ impl Instance {
             if let Err(error) = reclaim_dropped(self.store()).await {
                 tracing::warn!(%error, "could not remove dropped data");
             }
+            if let Err(error) = self.sequences.forget_dropped().await {
+                tracing::warn!(%error, "could not forget what is dropped");
+            }
             self.dropped.notified().await;
         }
     }

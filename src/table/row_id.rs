@@ -20,6 +20,8 @@ use crate::{Error, Result};
 const BLOCK_FIRST: i64 = 32;
 /// The largest block (unless one statement needs more).
 const BLOCK_MAX: i64 = 8192;
+/// So many counters are kept in memory, whether they are still stored or not.
+pub(super) const KEPT_MAX: usize = 1024;
 /// How often a reservation that loses a race is tried again.
 const RESERVE_TRIES: usize = 100;
 /// What a reservation may write.
@@ -68,6 +70,17 @@ impl RowIds {
     pub(super) fn remove(txn: &Transaction, table: &TableDef) -> Result<()> {
         let key = counter_key(table);
         txn.write(Write::Delete { key }, None)
+    }
+
+    /// Forgets the blocks of tables that are gone, once there are many. Errors: the store's.
+    pub(super) async fn forget_dropped(&self) -> Result<()> {
+        let keys: Vec<Vec<u8>> = self.lock().keys().cloned().collect();
+        let gone = gone(&self.store, &keys).await?;
+        let mut blocks = self.lock();
+        for at in gone {
+            blocks.remove(&keys[at]);
+        }
+        Ok(())
     }
 
     /// Gives the counter of `old` to `new`, the same table under another id: from 1 on, or from where it is. A counter that only one of
@@ -178,6 +191,17 @@ impl RowIds {
     }
 }
 
+/// The places of those keys under which nothing is stored any more; none as long as there are few.
+pub(super) async fn gone(store: &Arc<dyn Store>, keys: &[Vec<u8>]) -> Result<Vec<usize>> {
+    if keys.len() < KEPT_MAX {
+        return Ok(Vec::new());
+    }
+    let txn = Transaction::begin(Arc::clone(store), 0).await?;
+    let stored = txn.get_many(keys).await?;
+    let places = 0..keys.len();
+    Ok(places.filter(|at| stored.get(*at).is_none()).collect())
+}
+
 fn counter_key(table: &TableDef) -> Vec<u8> {
     Keyspace::NextRowId { table: table.id }.encode()
 }
@@ -217,5 +241,49 @@ fn exhausted() -> Error {
         state: Limit::Program,
         message: "the counter of row ids is exhausted".to_string(),
         hint: "Create the table anew and load its rows again.".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreOptions;
+    use crate::store::memory::MemoryEngine;
+    use crate::store::mvcc::MvccStore;
+
+    #[tokio::test]
+    async fn the_blocks_of_tables_that_are_gone_are_forgotten() {
+        let store = MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None);
+        let store: Arc<dyn Store> = Arc::new(store.unwrap());
+        let ids = RowIds::new(Arc::clone(&store));
+        let tables = 1..=u32::try_from(KEPT_MAX).unwrap();
+        let keys: Vec<Vec<u8>> = tables
+            .map(|table| Keyspace::NextRowId { table }.encode())
+            .collect();
+        let txn = Transaction::begin(Arc::clone(&store), RESERVE_BYTES_MAX * 16)
+            .await
+            .unwrap();
+        for key in &keys {
+            set(&txn, key.clone(), 1).unwrap();
+        }
+        txn.commit(false).await.unwrap();
+        for key in &keys {
+            assert_eq!(ids.reserve(key, 1).await, Ok(Some(1..2)));
+        }
+        ids.forget_dropped().await.unwrap();
+        assert_eq!(ids.lock().len(), KEPT_MAX, "all are stored");
+        let txn = Transaction::begin(Arc::clone(&store), RESERVE_BYTES_MAX)
+            .await
+            .unwrap();
+        let key = keys[7].clone();
+        txn.write(Write::Delete { key }, None).unwrap();
+        txn.commit(false).await.unwrap();
+        ids.forget_dropped().await.unwrap();
+        assert_eq!(ids.take_from_block(&keys[7], 1), None);
+        assert_eq!(
+            ids.take_from_block(&keys[8], 1),
+            Some(2..3),
+            "what is left goes on"
+        );
     }
 }

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::row_id::RowIds;
+use super::row_id::{RowIds, gone};
 use super::sequence_state::{SequenceRun, SequenceState};
 use crate::catalog::{FIRST_OID, ObjectIds, SequenceDef, TableDef, record_key, sequence_of_record};
 use crate::codec::keyspace::TableId;
@@ -297,10 +297,29 @@ impl Sequences {
         Err(Error::internal("no values after many reservations"))
     }
 
+    /// Forgets what is known of sequences and tables that are gone, once they are many. Errors: the store's.
+    pub async fn forget_dropped(&self) -> Result<()> {
+        self.row_ids.forget_dropped().await?;
+        let ids: Vec<TableId> = self.lock().keys().copied().collect();
+        let records: Vec<Vec<u8>> = ids.iter().map(|id| record_key(*id)).collect();
+        let gone = gone(&self.store, &records).await?;
+        let mut counters = self.lock();
+        for at in gone {
+            // Who has one at hand may be making its sequence.
+            let is_free = |counter: &Arc<Counter>| Arc::strong_count(counter) == 1;
+            if counters.get(&ids[at]).is_some_and(is_free) {
+                counters.remove(&ids[at]);
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<TableId, Arc<Counter>>> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn counter(&self, id: TableId) -> Arc<Counter> {
-        let counters = self.counters.lock();
-        let mut counters = counters.unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(counters.entry(id).or_default())
+        Arc::clone(self.lock().entry(id).or_default())
     }
 }
 
