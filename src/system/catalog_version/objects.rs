@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::DefaultNames;
 use super::definitions::{Definition, definitions};
-use super::partitions::{UserPartition, UserPartitioning, parent_index, user_partition, user_partitioning};
+use super::partitions::{
+    UserPartition, UserPartitioning, is_valid_index, parent_index, user_partition, user_partitioning,
+};
 use super::triggers::{UserTrigger, shown_triggers, user_triggers};
 use crate::catalog::{
     Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, Routines, SequenceDef,
@@ -364,6 +366,7 @@ fn user_table(catalog: &Catalog, names: &DefaultNames<'_>, table: &TableDef) -> 
         .collect();
     let index = |index: &IndexDef, primary: bool| UserIndex {
         parent: parent_index(catalog, table, index),
+        valid: is_valid_index(catalog, table, index),
         ..user_index(names, (table, &visible), index, primary)
     };
     let mut indexes = Vec::new();

@@ -99,6 +99,16 @@ pub(super) fn parent_index(catalog: &Catalog, table: &TableDef, index: &IndexDef
     above.map(|above| i64::from(above.oid))
 }
 
+/// Whether queries may use an index: one of a partitioned table is there once each partition has its own.
+pub(super) fn is_valid_index(catalog: &Catalog, table: &TableDef, index: &IndexDef) -> bool {
+    let mut partitions = catalog.partitions_of(table.oid);
+    index.is_complete()
+        && partitions.all(|partition| {
+            let own = counterpart(table, index, partition);
+            own.is_some_and(|own| is_valid_index(catalog, partition, own))
+        })
+}
+
 /// The columns of a partition key.
 struct Key<'t> {
     names: Vec<String>,
