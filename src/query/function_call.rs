@@ -18,7 +18,7 @@ use super::undefined_function::no_function;
 use super::variadic;
 use crate::catalog::{RoutineDef, RoutineKind};
 use crate::error::StatementFault;
-use crate::functions::{self, Body, FunctionDef, Returns, T};
+use crate::functions::{self, FunctionDef, Returns, T};
 use crate::parse::{names, subscript_assignment};
 use crate::tree::{self, Expr, UnnestExpr};
 use crate::types::{CatalogType, SqlType, Value, element_type};

@@ -64,6 +64,7 @@ mod like;
 mod lock_table;
 mod made_of_query;
 mod materialized_view;
+mod members_in_text;
 mod name_upgrade;
 mod named_in_text;
 mod new_relation;
@@ -320,7 +321,6 @@ fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
 #[cfg(test)]
 mod expiry_tests;
 #[cfg(test)]
-mod members_in_text;
 mod model_walk;
 #[cfg(test)]
 mod tests;

@@ -155,7 +155,8 @@ pub(crate) fn label_sql(catalog: &Catalog, value: &Value, ty: &SqlType) -> Strin
 /// Whether a text has all labels of an array of them by the names that they have now.
 fn names_labels(text: &ExpressionText, value: &Value) -> bool {
     match value {
-        Value::Array(items) | Value::Record(items) => items.iter().all(|item| names_labels(text, item)),
+        Value::Array(items) => items.iter().all(|item| names_labels(text, item)),
+        Value::Record(items) => items.iter().all(|item| names_labels(text, item)),
         label @ Value::Enum(_) => {
             let label = label.to_text(&FormatSettings::default());
             text.plain.contains(&format!("'{}'", label.replace('\'', "''")))

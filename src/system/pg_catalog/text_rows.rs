@@ -2,7 +2,7 @@
 //! the columns that defaults are of. Dumps know by them in which order all can be made again.
 
 use super::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, DEFAULT_CLASS, PROCEDURE_CLASS, REWRITE_CLASS, TYPE_CLASS, default_oid,
+    CLASS_CLASS, CONSTRAINT_CLASS, DEFAULT_CLASS, REWRITE_CLASS, TYPE_CLASS, default_oid,
 };
 use super::relation_rows::{RelationRows, Source, text};
 use super::shown_names::{objects_in_expression, objects_in_query};
