@@ -84,7 +84,7 @@ pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
 }
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, |b| items(b)),
+    FunctionDef::rows("unnest", &[T::AnyArray], T::AnyElement, items),
     FunctionDef::rows("generate_series", &[T::Int4, T::Int4], T::Int4, |b| {
         b.map2(|start, end| narrow_series(start, end, 1))
     }),

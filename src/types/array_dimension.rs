@@ -39,10 +39,10 @@ pub fn is_plain(dimensions: &[Dimension]) -> bool {
 
 /// How many elements dimensions have; `None`: more than an array may have.
 pub fn element_count(dimensions: &[Dimension]) -> Option<usize> {
-    let lengths = dimensions
+    let mut lengths = dimensions
         .iter()
         .map(|dimension| usize::try_from(dimension.length).ok());
-    let count = lengths.fold(Some(1), |all: Option<usize>, length| all?.checked_mul(length?));
+    let count = lengths.try_fold(1_usize, |all, length| all.checked_mul(length?));
     match dimensions {
         [] => Some(0),
         _ => count.filter(|count| *count <= ELEMENTS_MAX),

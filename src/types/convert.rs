@@ -485,12 +485,12 @@ fn to_array(value: Value, element: &SqlType, settings: &FormatSettings, kind: Ki
     let Value::Array(elements) = value else {
         return None;
     };
-    let converted = elements.try_map(|value| match convert(value, element, settings, kind) {
-        Some(converted) => converted.map_err(Some),
-        None => Err(None),
+    let mut is_converted = true;
+    let converted = elements.try_map(|value| {
+        convert(value, element, settings, kind).unwrap_or_else(|| {
+            is_converted = false;
+            Ok(Value::Null)
+        })
     });
-    match converted {
-        Ok(array) => Some(Ok(Value::Array(array))),
-        Err(error) => error.map(Err),
-    }
+    is_converted.then(|| converted.map(Value::Array))
 }

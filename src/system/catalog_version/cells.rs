@@ -8,7 +8,7 @@ use arrow::array::{
     Int64Builder, IntervalMonthDayNanoBuilder, ListBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
     TimestampMicrosecondBuilder, new_null_array,
 };
-use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Field, Fields, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
 
 use crate::types::{
     FormatSettings, Numeric, PackedValue, SqlType, Value, array_column, item_field, items_of,
@@ -163,13 +163,7 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
                 .for_each(|cell| builder.append_option(cell.and_then(interval)));
             Arc::new(builder.finish())
         }
-        DataType::Struct(columns) if item_field(data_type).is_some() => {
-            let lists = columns.first().map(|items| column(items, cells));
-            match lists.as_ref().and_then(|lists| items_of(lists)) {
-                Some(items) => array_column(items.clone(), None),
-                None => new_null_array(data_type, cells.len()),
-            }
-        }
+        DataType::Struct(columns) if item_field(data_type).is_some() => arrays(columns, data_type, cells),
         DataType::List(item) => match item.data_type() {
             DataType::Int16 => list(Int16Builder::new(), item, cells, |b, e| {
                 b.append_option(e.and_then(|e| e.parse().ok()))
@@ -190,6 +184,15 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
             _ => new_null_array(data_type, cells.len()),
         },
         _ => new_null_array(data_type, cells.len()),
+    }
+}
+
+/// Arrays, whose items the first column of what carries them has.
+fn arrays(columns: &Fields, carrier: &DataType, cells: &[Option<&str>]) -> ArrayRef {
+    let lists = columns.first().map(|items| column(items, cells));
+    match lists.as_ref().and_then(|lists| items_of(lists)) {
+        Some(items) => array_column(items.clone(), None),
+        None => new_null_array(carrier, cells.len()),
     }
 }
 
