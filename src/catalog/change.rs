@@ -9,7 +9,7 @@ use super::reclaim::encode_dropped;
 use super::record::Stamp;
 use super::{
     COLUMNS_MAX, Catalog, ColumnDef, NO_SEQUENCE, Relation, RoutineDef, SequenceDef, TableDef, TypeDef,
-    ViewDef, dynamic_column, record, record_key, region, routine_record, type_record, written_key,
+    ViewDef, dynamic_column, record, region, routine_record, type_record, written_key,
 };
 use crate::codec::keyspace::{FIRST_DATABASE, IndexId, Keyspace, SchemaKey, TableId};
 use crate::error::DuplicateKind;
@@ -45,6 +45,11 @@ impl<'a> CatalogWriter<'a> {
         self.txn
     }
 
+    /// What is changed.
+    pub(super) fn catalog(&self) -> &'a Catalog {
+        self.catalog
+    }
+
     /// Writes a table's record, new or changed; answers it with its new version.
     pub fn put_table(&self, table: TableDef) -> Result<Arc<TableDef>> {
         self.put_table_in(table, LockMode::AccessExclusive)
@@ -60,7 +65,9 @@ impl<'a> CatalogWriter<'a> {
         self.check_no_type(known, &table.schema, &table.name)?;
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
-        self.rest_on_types(known.and_then(Relation::get_table).map(Arc::as_ref), &table)?;
+        let known_table = known.and_then(Relation::get_table).map(Arc::as_ref);
+        self.rest_on_types(known_table, &table)?;
+        self.rest_on_calls(known_table, &table)?;
         if let Some(stored) = &table.stored_query {
             self.rest_on_read(known, &stored.depends_on)?;
         }
@@ -81,6 +88,7 @@ impl<'a> CatalogWriter<'a> {
         self.check_no_type(known, &view.schema, &view.name)?;
         self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
         self.rest_on_read(known, &view.depends_on)?;
+        self.rest_on_calls_of_view(known, view)?;
         let value = record::encode_view(view, self.stamp())?;
         self.write_record(Keyspace::Relation { id: view.id }, Some(value))
     }
@@ -126,11 +134,7 @@ impl<'a> CatalogWriter<'a> {
             let mode = Some(LockMode::Replace);
             self.txn.write(Write::Put { key, value }, mode)?;
         }
-        if known.is_none() {
-            for oid in ty.rests_on() {
-                self.rest_on_type(oid)?;
-            }
-        }
+        self.rest_on_parts(known.map(Arc::as_ref), ty)?;
         let value = type_record::encode(ty, self.stamp())?;
         self.write_record(self.type_key(ty.oid), Some(value))
     }
@@ -181,21 +185,6 @@ impl<'a> CatalogWriter<'a> {
         self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
     }
 
-    /// Something new depends on a relation or a function, which must stay.
-    pub fn rest_on_object(&self, oid: u32) -> Result<()> {
-        if let Some(relation) = self.relation_of(oid) {
-            return self.rest_on(relation);
-        }
-        match self.catalog.routines.by_oid(oid) {
-            Some(_) => {
-                self.txn
-                    .guard_in(&Keyspace::Routine { oid }.encode(), LockMode::AccessShare);
-                self.txn.mark(Keyspace::Dependents { oid }.encode())
-            }
-            None => Ok(()),
-        }
-    }
-
     /// Removes the record of a type that nothing is of.
     pub fn drop_type(&self, ty: &TypeDef) -> Result<()> {
         self.drop_type_name(ty)?;
@@ -206,48 +195,6 @@ impl<'a> CatalogWriter<'a> {
         let (schema, name) = (self.schema_key(&ty.schema), ty.name.as_str());
         let key = Keyspace::TypeName { schema, name }.encode();
         self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
-    }
-
-    /// Columns that are of other types than before depend on these.
-    pub(super) fn rest_on_types(&self, old: Option<&TableDef>, new: &TableDef) -> Result<()> {
-        let used_before = |oid: u32| {
-            old.is_some_and(|old| {
-                let columns = old.columns.iter().chain(&old.wildcards);
-                columns
-                    .into_iter()
-                    .any(|column| column.types_used().any(|used| used == oid))
-            })
-        };
-        let columns = new.columns.iter().chain(&new.wildcards);
-        let used = columns.flat_map(ColumnDef::types_used);
-        let mut new: Vec<u32> = used.filter(|oid| !used_before(*oid)).collect();
-        new.sort_unstable();
-        new.dedup();
-        new.into_iter().try_for_each(|oid| self.rest_on_type(oid))
-    }
-
-    /// Something new depends on the type, which must stay. One that this statement makes is known to nobody else.
-    pub(super) fn rest_on_type(&self, oid: u32) -> Result<()> {
-        if self.catalog.types.by_oid(oid).is_none() {
-            return Ok(());
-        }
-        self.txn
-            .guard_in(&self.type_key(oid).encode(), LockMode::AccessShare);
-        self.txn.mark(Keyspace::Dependents { oid }.encode())
-    }
-
-    /// Something new is in the schema, which must stay.
-    fn rest_on_schema(&self, schema: &str) -> Result<()> {
-        if let Some(known) = self.catalog.schemas.get(schema) {
-            self.txn.guard(
-                &Keyspace::Schema {
-                    schema: self.schema_key(schema),
-                }
-                .encode(),
-            );
-            self.txn.mark(Keyspace::Dependents { oid: known.oid }.encode())?;
-        }
-        Ok(())
     }
 
     /// Removes a view's record.
@@ -369,23 +316,6 @@ impl<'a> CatalogWriter<'a> {
         self.put_table_in(new, mode)
     }
 
-    /// Nobody else may have made anything depend on the object since the snapshot: a view on the relation, a relation in
-    /// the schema. To be called by whoever changes or removes what such a thing would rest on.
-    pub fn guard_dependents(&self, oid: u32) {
-        self.txn.guard(&Keyspace::Dependents { oid }.encode());
-    }
-
-    /// A query rests on what it reads and did not read before.
-    fn rest_on_read(&self, known: Option<&Relation>, reads: &[u32]) -> Result<()> {
-        let old = known.map(Relation::reads).unwrap_or_default();
-        for read in reads.iter().filter(|oid| !old.contains(oid)) {
-            if let Some(relation) = self.relation_of(*read) {
-                self.rest_on(relation)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Writes the record of a relation that has another query.
     pub fn put_query(&self, relation: &Relation) -> Result<()> {
         match relation {
@@ -393,14 +323,6 @@ impl<'a> CatalogWriter<'a> {
             Relation::Table(table) => self.put_table(TableDef::clone(table)).map(drop),
             Relation::Sequence(sequence) => self.put_sequence(sequence),
         }
-    }
-
-    /// Something new depends on the relation, which must stay as it is.
-    fn rest_on(&self, relation: &Relation) -> Result<()> {
-        self.txn
-            .guard_in(&record_key(relation.id()), LockMode::AccessShare);
-        let oid = relation.oid();
-        self.txn.mark(Keyspace::Dependents { oid }.encode())
     }
 
     /// Gives a relation its names, and takes those that it has no more.
@@ -477,7 +399,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// The key of a type's record.
-    fn type_key(&self, oid: u32) -> Keyspace<'static> {
+    pub(super) fn type_key(&self, oid: u32) -> Keyspace<'static> {
         let database = self.txn.database();
         Keyspace::Type { database, oid }
     }
@@ -532,7 +454,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// The relation as it was before the statement.
-    fn relation_of(&self, oid: u32) -> Option<&'a Relation> {
+    pub(super) fn relation_of(&self, oid: u32) -> Option<&'a Relation> {
         let mut known = self.catalog.relations.iter();
         known.find(|relation| relation.oid() == oid)
     }

@@ -105,6 +105,7 @@ mod reclaim;
 mod record;
 pub(crate) mod region;
 mod relations;
+mod rests;
 mod role;
 mod routine;
 pub(crate) mod routine_record;

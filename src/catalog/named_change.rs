@@ -3,10 +3,10 @@
 
 use super::{
     CastDef, CastMethod, CatalogWriter, DatabaseDef, ExtensionDef, RoleDef, SchemaDef, SettingOverrides,
-    cast, database, extension, record, role,
+    SettingsOwner, cast, database, extension, record, role,
 };
 use crate::Result;
-use crate::codec::keyspace::{CastKey, Keyspace};
+use crate::codec::keyspace::{CastKey, FIRST_DATABASE, Keyspace};
 use crate::store::{LockMode, Write};
 
 impl CatalogWriter<'_> {
@@ -31,9 +31,15 @@ impl CatalogWriter<'_> {
         )
     }
 
-    /// Writes the settings of an owner; none left removes the record.
+    /// Writes the settings of an owner; none left removes the record. A role must stay as long as it is to have some.
     pub fn put_settings(&self, settings: &SettingOverrides) -> Result<()> {
         let of = settings.owner.key_text();
+        if let SettingsOwner::Role(name) | SettingsOwner::RoleInDatabase(name, _) = &settings.owner
+            && !settings.values.is_empty()
+            && self.catalog().roles.contains_key(name)
+        {
+            self.txn().guard(&Keyspace::Role { name }.encode());
+        }
         let value = match settings.values.is_empty() {
             true => None,
             false => Some(record::encode_settings(settings, self.shared_stamp())?),
@@ -118,8 +124,15 @@ impl CatalogWriter<'_> {
         self.write_record(Keyspace::Role { name: &role.name }, Some(value))
     }
 
-    /// Removes a role's record.
+    /// Removes a role's record; its settings are the caller's, and nobody else may have given it some.
     pub fn drop_role(&self, role: &RoleDef) -> Result<()> {
+        let others = self.catalog().databases.values().map(|database| database.oid);
+        let databases = others.chain([FIRST_DATABASE]);
+        let within = databases.map(|database| SettingsOwner::RoleInDatabase(role.name.clone(), database));
+        for owner in within.chain([SettingsOwner::Role(role.name.clone())]) {
+            let of = owner.key_text();
+            self.txn().guard(&Keyspace::Settings { of: &of }.encode());
+        }
         self.write_record(Keyspace::Role { name: &role.name }, None)
     }
 }

@@ -503,10 +503,7 @@ impl Routines {
             let name = (routine.schema.clone(), routine.name.clone());
             by_name.entry(name).or_default().push(routine);
         }
-        let words = by_name.keys().map(|(_, name)| {
-            let mut words = words(name).filter(|word| !word.is_empty());
-            words.next().unwrap_or_default().to_lowercase()
-        });
+        let words = by_name.keys().map(|(_, name)| first_word(name));
         Routines {
             words: Arc::new(words.collect()),
             by_name: Arc::new(by_name),
@@ -549,10 +546,28 @@ impl Routines {
         !self.is_empty() && (is_one("") || words(text).any(is_one))
     }
 
+    /// Those whose names an expression's text may have in it.
+    pub fn named_in(&self, text: &str) -> impl Iterator<Item = &Arc<RoutineDef>> {
+        let found: HashSet<String> = match self.may_be_in(text) {
+            true => words(text).map(str::to_lowercase).collect(),
+            false => HashSet::new(),
+        };
+        self.iter().filter(move |routine| {
+            let word = first_word(&routine.name);
+            !found.is_empty() && (word.is_empty() || found.contains(&word))
+        })
+    }
+
     /// The one with this oid.
     pub fn by_oid(&self, oid: u32) -> Option<&Arc<RoutineDef>> {
         self.iter().find(|routine| routine.oid == oid)
     }
+}
+
+/// The first word of a name, in lower case.
+fn first_word(name: &str) -> String {
+    let mut words = words(name).filter(|word| !word.is_empty());
+    words.next().unwrap_or_default().to_lowercase()
 }
 
 /// What letters, digits and underlines make in a text, and nothing between two other characters.

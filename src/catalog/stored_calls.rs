@@ -3,7 +3,7 @@
 //! Told by words, not by binding: a text that only has the word of a function's name is taken to call it. Asked at each run of a
 //! write, so that a table without such texts costs nothing.
 
-use super::{Catalog, ColumnDef, ColumnDefault, Routines, TableDef, TypeDef};
+use super::{Catalog, ColumnDef, ColumnDefault, TableDef, TypeDef};
 
 impl Catalog {
     /// Whether a write of this table may: its own texts, and those of the tables that its foreign keys' actions may write.
@@ -27,34 +27,43 @@ impl Catalog {
         false
     }
 
-    /// Whether a text that is stored with the table may. Those of its indexes are of hidden columns.
+    /// Whether a text that is stored with the table may.
     fn texts_may_call(&self, table: &TableDef) -> bool {
-        let mut checks = table.checks.iter();
-        table.columns.iter().any(|column| self.column_may_call(column))
-            || checks.any(|check| self.routines.may_be_in(&check.sql))
-    }
-
-    fn column_may_call(&self, column: &ColumnDef) -> bool {
         let routines = &self.routines;
-        let default = match &column.default {
-            Some(ColumnDefault::Expression { sql, .. }) => Some(sql),
-            _ => None,
-        };
-        let generated = column.generation().map(|generation| &generation.sql);
-        let domains = column.domain.iter().flat_map(|domain| domain.domains());
-        default
-            .into_iter()
-            .chain(generated)
-            .any(|text| routines.may_be_in(text))
-            || domains
-                .into_iter()
-                .any(|domain| domain_may_call(domain, routines))
+        let domains = table.columns.iter().flat_map(|column| &column.domain);
+        let mut domains = domains.flat_map(|domain| domain.domains());
+        texts_of_rows(table).any(|text| routines.may_be_in(text))
+            || domains.any(|domain| texts_of_type(domain).iter().any(|text| routines.may_be_in(text)))
     }
 }
 
-fn domain_may_call(ty: &TypeDef, routines: &Routines) -> bool {
-    ty.domain().is_some_and(|domain| {
-        let checks = domain.checks.iter().map(|check| &check.sql);
-        checks.chain(&domain.default).any(|text| routines.may_be_in(text))
-    })
+/// The expressions that a table stores, as texts.
+pub(super) fn texts_of_table(table: &TableDef) -> Vec<&str> {
+    let conditions = table.triggers.iter().filter_map(|trigger| trigger.when.as_ref());
+    let conditions = conditions.map(|when| when.sql.as_str());
+    texts_of_rows(table).chain(conditions).collect()
+}
+
+/// Those that are evaluated of each row that is written. What its indexes have are of hidden columns.
+fn texts_of_rows(table: &TableDef) -> impl Iterator<Item = &str> {
+    let checks = table.checks.iter().map(|check| check.sql.as_str());
+    table.columns.iter().flat_map(texts_of_column).chain(checks)
+}
+
+fn texts_of_column(column: &ColumnDef) -> impl Iterator<Item = &str> {
+    let default = match &column.default {
+        Some(ColumnDefault::Expression { sql, .. }) => Some(sql.as_str()),
+        _ => None,
+    };
+    let generated = column.generation().map(|generation| generation.sql.as_str());
+    default.into_iter().chain(generated)
+}
+
+/// The expressions that a type stores, as texts: a domain's.
+pub(super) fn texts_of_type(ty: &TypeDef) -> Vec<&str> {
+    let Some(domain) = ty.domain() else {
+        return Vec::new();
+    };
+    let checks = domain.checks.iter().map(|check| check.sql.as_str());
+    checks.chain(domain.default.as_deref()).collect()
 }

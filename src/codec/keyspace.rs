@@ -495,6 +495,15 @@ pub fn count_role(key: &[u8]) -> CountRole {
     }
 }
 
+/// Whether the key tells what others did to an object whose record is another key: they hold that record while they write this one.
+pub fn tells_of_others(key: &[u8]) -> bool {
+    let prefix = key.first_chunk().map(|[a, b, c, d, e, f]| {
+        let table = TableId::from_be_bytes([*a, *b, *c, *d]);
+        (table, u16::from_be_bytes([*e, *f]))
+    });
+    matches!(prefix, Some((SYSTEM_TABLE, WRITTEN | DEPENDENTS | SETTINGS)))
+}
+
 /// The six bytes before the key fields of an index.
 pub const ENTRY_PREFIX_BYTES: usize = 6;
 

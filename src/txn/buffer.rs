@@ -14,6 +14,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::finished;
 use super::own_keys::{OwnEntry, OwnKeys};
+use crate::codec::keyspace::tells_of_others;
 use crate::error::Limit;
 use crate::store::{CountedBytes, KeyRange, LockMode, MemoryAccount, Write};
 use crate::{Error, Result};
@@ -266,13 +267,17 @@ impl Buffer {
         self.guards.insert(key, (self.now, mode));
     }
 
-    /// What is to be locked, in the order of keys, of one key the strongest first; from now on it counts as being so.
+    /// What is to be locked, in the order of keys, of one key the strongest first; from now on it counts as being so. What tells of others comes
+    /// last: who holds an object's record for himself then finds all that they did to it.
     pub(super) fn take_unsettled(&mut self) -> Vec<(Arc<[u8]>, LockMode)> {
         let mut unsettled: Vec<_> = std::mem::take(&mut self.unsettled)
             .into_iter()
             .map(|(_, key, mode)| (key, mode))
             .collect();
-        unsettled.sort_unstable_by(|(a, a_mode), (b, b_mode)| a.cmp(b).then_with(|| b_mode.cmp(a_mode)));
+        unsettled.sort_unstable_by(|(a, a_mode), (b, b_mode)| {
+            let place = tells_of_others(a).cmp(&tells_of_others(b));
+            place.then_with(|| a.cmp(b)).then_with(|| b_mode.cmp(a_mode))
+        });
         unsettled.dedup();
         unsettled
     }

@@ -237,7 +237,7 @@ impl Transaction {
             buffer.take_unsettled()
         };
         // In one order, whatever the mode: so two statements never wait for one another here. Records of objects come before what others did
-        // to the objects, so that who holds a record for himself then finds all of that.
+        // to the objects (the buffer sees to it), so that who holds a record for himself then finds all of that.
         for of_mode in unsettled.chunk_by(|(_, mode), (_, next)| mode == next) {
             let Some((_, mode)) = of_mode.first() else {
                 continue;

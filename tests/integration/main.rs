@@ -21,6 +21,7 @@ mod data_format;
 mod database_copies;
 mod databases;
 mod definitions;
+mod dropped_meanwhile;
 mod durability;
 mod dynamic_columns;
 mod edges;
