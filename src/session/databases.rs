@@ -19,6 +19,8 @@ pub struct Databases {
     first: Arc<Instance>,
     /// It, and the others that were there at the start or asked for since, by oid.
     running: Mutex<BTreeMap<DatabaseId, Running>>,
+    /// Those that could not begin, which nobody enters, with why.
+    refused: BTreeMap<DatabaseId, Error>,
 }
 
 /// A database, and the tasks that tend it.
@@ -58,19 +60,29 @@ impl Running {
 }
 
 impl Databases {
-    /// Begins the first database and all others of its store. To be called before clients come. Errors: the store's.
+    /// Begins the first database and all others of its store, but for those whose definitions cannot be read. To be called before clients come. Errors:
+    /// the store's.
     pub async fn begin(first: Arc<Instance>) -> Result<Arc<Databases>> {
         first.resume_clock().await?;
         let catalog = catalog_of(&first).await?;
-        let made = catalog.databases.values();
-        let made = made.map(|database| Arc::new(first.another(database.oid)));
-        let mut running = BTreeMap::new();
-        for instance in made.chain([Arc::clone(&first)]) {
-            running.insert(instance.database(), Running::begin(instance).await?);
+        let begun = Running::begin(Arc::clone(&first)).await?;
+        let mut running = BTreeMap::from([(first.database(), begun)]);
+        let mut refused = BTreeMap::new();
+        for database in catalog.databases.values() {
+            match Running::begin(Arc::new(first.another(database.oid))).await {
+                Ok(begun) => drop(running.insert(database.oid, begun)),
+                // The damage of one is not that of the others.
+                Err(error @ Error::Corrupt { .. }) => {
+                    tracing::error!(%error, "database \"{}\" takes no connections", database.name);
+                    refused.insert(database.oid, error);
+                }
+                Err(error) => return Err(error),
+            }
         }
         let databases = Databases {
             first,
             running: Mutex::new(running),
+            refused,
         };
         // What an earlier run was dropping is gone before clients come, but for the keys of its rows.
         databases.empty_all_dropped().await;
@@ -83,6 +95,7 @@ impl Databases {
         Arc::new(Databases {
             first,
             running: Mutex::default(),
+            refused: BTreeMap::new(),
         })
     }
 
@@ -102,8 +115,8 @@ impl Databases {
         &self.first
     }
 
-    /// A session in the database that it asks for by name. Errors: as [`Session::new`]; 55000 for a database that takes none; 3D000 for
-    /// a name that nobody gave, if `keyspan.any_database` is off.
+    /// A session in the database that it asks for by name. Errors: as [`Session::new`]; 55000 for a database that takes none, XX001 for
+    /// one that is damaged; 3D000 for a name that nobody gave, if `keyspan.any_database` is off.
     pub async fn open_session(&self, identity: Identity, options: &[(String, String)]) -> Result<Session> {
         let catalog = catalog_of(self.first()).await?;
         let role = catalog.roles.get(&identity.user);
@@ -124,6 +137,9 @@ impl Databases {
                 ),
                 hint: Some("ALTER DATABASE … ALLOW_CONNECTIONS true lets sessions in.".to_string()),
             });
+        }
+        if let Some(error) = self.refused.get(&database.oid) {
+            return Err(error.clone());
         }
         limits.of_database = usize::try_from(database.connection_limit).ok();
         Session::new(self.instance(database), identity, options, limits).await
