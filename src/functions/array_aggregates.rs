@@ -15,10 +15,10 @@ pub const UNREPEATED: Body = Body::Batch(|b| {
     b.map1(|items: Vec<Value>| unrepeated(items, ty))
 });
 
-/// The least item that is not NULL.
-pub const LEAST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_lt));
-/// The greatest item that is not NULL.
-pub const GREATEST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_gt));
+/// The least item that is not NULL, of equal ones the last.
+pub const LEAST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_le));
+/// The greatest item that is not NULL, of equal ones the last.
+pub const GREATEST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_ge));
 
 /// The sum of the intervals of an array, and their average; NULLs do not count.
 pub const INTERVAL_SUM: Body = Body::Batch(|b| intervals(b, false));

@@ -92,7 +92,7 @@ fn float_order(batch: &Batch) -> Result<ArrayRef> {
     })
 }
 
-/// A float as an integer that compares as PostgreSQL compares floats.
+/// A float as an integer that compares as PostgreSQL compares floats, −0 right before 0.
 fn float_key(batch: &Batch) -> Result<ArrayRef> {
     let array = &batch.arrays[0];
     let keys = match array.data_type() {
@@ -104,7 +104,7 @@ fn float_key(batch: &Batch) -> Result<ArrayRef> {
     Ok(Arc::new(keys))
 }
 
-/// The float again; −0 is 0.
+/// The float again.
 fn float_of_key(batch: &Batch) -> Result<ArrayRef> {
     let keys = batch.arrays[0].as_primitive::<Int64Type>();
     Ok(match batch.returns {
@@ -114,7 +114,8 @@ fn float_of_key(batch: &Batch) -> Result<ArrayRef> {
 }
 
 fn key_of(number: f64) -> i64 {
-    flip(order_f64(number).to_bits() as i64)
+    let number = if number == 0.0 { number } else { order_f64(number) };
+    flip(number.to_bits() as i64)
 }
 
 fn of_key(key: i64) -> f64 {

@@ -290,10 +290,16 @@ impl Binder<'_> {
                 };
                 Ok(single_call(Accumulator::Count, vec![counted], SqlType::Int8))
             }
-            ("sum", None) => self.sum(first, distinct).map_err(|error| relabel(error, wrong())),
-            ("avg", None) => self
-                .average(first, distinct)
-                .map_err(|error| relabel(error, wrong())),
+            ("sum", None) => {
+                let argument = self.told_apart(first, distinct)?;
+                let sum = self.sum(argument, distinct);
+                sum.map_err(|error| relabel(error, wrong()))
+            }
+            ("avg", None) => {
+                let argument = self.told_apart(first, distinct)?;
+                let average = self.average(argument, distinct);
+                average.map_err(|error| relabel(error, wrong()))
+            }
             ("min" | "max", None) => self
                 .extremum(name, first)
                 .map_err(|error| relabel(error, wrong())),
@@ -326,7 +332,10 @@ impl Binder<'_> {
             ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
             ("jsonb_object_agg", Some(value)) => self.object("jsonb_object_of", first, value),
             ("bit_and" | "bit_or" | "bit_xor", None) => self.bits_together(name, first, &wrong),
-            (_, None) => self.deviation(name, first, distinct, &wrong),
+            (_, None) => {
+                let argument = self.told_apart(first, distinct)?;
+                self.deviation(name, argument, distinct, &wrong)
+            }
             (_, Some(second)) => self.regression(name, (first, second), distinct, &wrong),
         }
     }
@@ -352,6 +361,18 @@ impl Binder<'_> {
         let argument = self.with_decided_type(argument)?;
         let ty = SqlType::list(argument.ty);
         Ok(single_call(Accumulator::Array, vec![argument.expr], ty))
+    }
+
+    /// What is added up, in a form that the operator tells apart as PostgreSQL does where each value counts once: floats are alike there if
+    /// they are equal.
+    fn told_apart(&mut self, argument: Bound, distinct: bool) -> Result<Bound> {
+        match (distinct, &argument.ty) {
+            (true, SqlType::Float4 | SqlType::Float8) => {
+                let ty = argument.ty.clone();
+                Ok(Bound::new(self.order_key(argument)?, ty))
+            }
+            _ => Ok(argument),
+        }
     }
 
     /// sum(smallint or integer) is bigint, sum(bigint) numeric, of others their own type.

@@ -9,7 +9,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, fault};
 use super::calls::Calls;
-use super::same_rows::{first_of, where_keyed};
+use super::group_value::{GroupValue, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
 use crate::parse::text_place;
@@ -105,9 +105,10 @@ impl Binder<'_> {
         let shown = firsts.iter().flatten().count();
         let mut first = fields - shown;
         let mut key_columns: Vec<Expr> = (0..keys.len()).map(field).collect();
-        for (column, ty) in key_columns.iter_mut().zip(&firsts) {
-            if let Some(ty) = ty {
-                *column = where_keyed(column.clone(), field(first), ty)?;
+        for (column, shown) in key_columns.iter_mut().zip(&firsts) {
+            if let Some((value, ty)) = shown {
+                let value = self.shown_value(value, field(first))?;
+                *column = where_keyed(column.clone(), value, ty)?;
                 first += 1;
             }
         }
@@ -129,26 +130,28 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
-    /// Keys by which equal values are one group. Where such a key is not the value itself, the first value of a group is
-    /// asked for at the end of `aggregates`, and its type is among the answers.
+    /// Keys by which equal values are one group. Where such a key is not the value itself, the value that a group shows is
+    /// asked for at the end of `aggregates`, and is among the answers with its type.
     fn keys_that_tell(
         &mut self,
         plan: &Plan,
         (keys, types): (Vec<Expr>, Vec<Option<SqlType>>),
         aggregates: &mut Vec<Expr>,
-    ) -> Result<(Vec<Expr>, Vec<Option<DataType>>)> {
+    ) -> Result<(Vec<Expr>, Vec<Option<(GroupValue, DataType)>>)> {
         let (mut telling, mut firsts) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         for (value, ty) in keys.into_iter().zip(types) {
             let (_, field) = value.to_field(plan.schema())?;
             let ty = ty.unwrap_or_else(|| SqlType::from_field(&field));
-            match self.key_of_bound(&Bound::new(value.clone(), ty))? {
+            let bound = Bound::new(value.clone(), ty);
+            match self.key_of_bound(&bound)? {
                 Some(key) => {
                     for call in aggregates.iter_mut() {
                         tell_apart(call, std::slice::from_ref(&value), std::slice::from_ref(&key));
                     }
-                    aggregates.push(first_of(value).alias(self.unique_name("?first")));
+                    let (call, shown) = self.group_value(bound)?;
+                    aggregates.push(call.alias(self.unique_name("?first")));
                     telling.push(key);
-                    firsts.push(Some(field.data_type().clone()));
+                    firsts.push(Some((shown, field.data_type().clone())));
                 }
                 None => {
                     telling.push(value);

@@ -51,6 +51,7 @@ mod function_call;
 mod function_syntax;
 mod generic_plans;
 mod group_items;
+mod group_value;
 mod grouping;
 mod hypothetical_set;
 mod indexed_column;

@@ -1,20 +1,20 @@
 //! Which rows are the same, for DISTINCT, GROUP BY and the set operations: those whose values PostgreSQL calls equal.
-//! Arrow tells `1 month` from `30 days`, numeric 1.5 from 1.50 and jsonb `1` from `1.0`, so rows with such values are told apart by a key beside
-//! them, and the first of the same rows is the one that is shown.
+//! Arrow tells `1 month` from `30 days`, numeric 1.5 from 1.50, −0 from 0 and jsonb `1` from `1.0`, so rows with such values are told apart by a
+//! key beside them, and one of the same rows is shown (`group_value`).
 
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::Field;
 
 use super::binder::{Binder, Bound};
 use super::coercion::type_name;
 use crate::error::Raised;
-use crate::functions::value_array::null_of;
-use crate::tree::{Accumulator, AggregateFunction, Case, Column, Expr, FieldMetadata, JoinType, Plan};
+use crate::tree::{Column, Expr, FieldMetadata, JoinType, Plan};
 use crate::types::{CatalogType, RangeKind, SqlType};
 use crate::{Error, Result};
 
 /// Whether values of the type that differ may be equal.
 pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
     match ty {
+        SqlType::Float4 | SqlType::Float8 => true,
         SqlType::Jsonb | SqlType::Interval(_) | SqlType::Char(None) | SqlType::Citext => true,
         SqlType::Numeric(_) => ty.is_variable_numeric(),
         SqlType::Array(item) => has_unlike_equals(item),
@@ -53,7 +53,7 @@ impl Binder<'_> {
 
     /// Each row once.
     pub(super) fn distinct_rows(&mut self, plan: Plan) -> Result<Plan> {
-        let (mut keys, mut firsts, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut values, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let labelled = |column: Expr, field: &Field| {
             let label = FieldMetadata::from(field.metadata().clone());
             column.alias_with_metadata(field.name(), Some(label))
@@ -68,15 +68,17 @@ impl Binder<'_> {
                 }
                 Some(key) => {
                     let name = self.unique_name("?first");
-                    outputs.push(labelled(Expr::Column(Column::new_unqualified(&name)), field));
-                    firsts.push(first_of(column).alias(name));
+                    let (call, value) = self.group_value(Bound::new(column, SqlType::from_field(field)))?;
+                    let shown = Expr::Column(Column::new_unqualified(&name));
+                    outputs.push(labelled(self.shown_value(&value, shown)?, field));
+                    values.push(call.alias(name));
                     keys.push(key.alias(self.unique_name("?key")));
                 }
             }
         }
-        match firsts.is_empty() {
+        match values.is_empty() {
             true => Ok(plan.distinct()),
-            false => plan.aggregate(keys, firsts)?.project(outputs),
+            false => plan.aggregate(keys, values)?.project(outputs),
         }
     }
 
@@ -127,22 +129,6 @@ impl Binder<'_> {
         let plan = plan.project(outputs)?;
         Ok((plan, names))
     }
-}
-
-/// The first value of a group.
-pub(super) fn first_of(value: Expr) -> Expr {
-    let call = AggregateFunction::new(Accumulator::First, vec![value], false, None, Vec::new());
-    Expr::AggregateFunction(call)
-}
-
-/// The first value of a group where the group has the key: a grouping set may leave it out.
-pub(super) fn where_keyed(key: Expr, first: Expr, ty: &DataType) -> Result<Expr> {
-    let nothing = null_of(ty)?;
-    let branches = vec![(
-        Box::new(Expr::IsNull(Box::new(key))),
-        Box::new(Expr::Literal(nothing, None)),
-    )];
-    Ok(Expr::Case(Case::new(None, branches, Some(Box::new(first)))))
 }
 
 fn columns_of(plan: &Plan) -> Vec<Expr> {
