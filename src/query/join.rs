@@ -4,14 +4,16 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::CastContext;
-use super::decorrelation::has_subquery;
+use super::decorrelation::{has_outer_reference, has_subquery};
 use super::from_item::{Beside, FromItem};
 use super::lateral_join::first_relation;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use crate::error::StatementFault;
+use crate::functions::Volatility;
+use crate::logical::dependent_join::is_volatile;
 use crate::parse::from_forms;
-use crate::tree::{Expr, JoinType, Operator};
+use crate::tree::{Column, Expr, JoinType, Operator, Plan, conjunction, split_conjunction_owned};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -143,10 +145,35 @@ impl Binder<'_> {
         };
         let condition = self.choosing(|binder| binder.condition(condition, place))?;
         let name = first_relation(&right.plan);
-        let plan = self.filter(right.plan, condition)?;
+        let plan = match is_volatile(&right.plan)? {
+            true => self.filter_behind(right.plan, condition)?,
+            false => self.filter(right.plan, condition)?,
+        };
         let scope = right.scope;
         let captured = around.captured.into_inner();
         self.lateral_join(left, FromItem { plan, scope }, (captured, name), true)
+    }
+
+    /// The rows of a plan for which the condition is true, of which all are computed that it may ask of columns around it: a right side whose
+    /// functions do something does so for each row of the left one, whatever is said of that.
+    fn filter_behind(&mut self, plan: Plan, condition: Expr) -> Result<Plan> {
+        let is_behind = |part: &Expr| has_outer_reference(part) && !has_subquery(part);
+        let parts = split_conjunction_owned(condition).into_iter();
+        let (behind, plain): (Vec<Expr>, Vec<Expr>) = parts.partition(is_behind);
+        let plan = match conjunction(plain) {
+            Some(plain) => self.filter(plan, plain)?,
+            None => plan,
+        };
+        let Some(behind) = conjunction(behind) else {
+            return Ok(plan);
+        };
+        let columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+        let name = self.unique_name("?on");
+        // What is volatile is asked where it is computed.
+        let behind = self.perhaps_null(behind, &SqlType::Bool, Volatility::Volatile);
+        let computed: Vec<Expr> = columns.iter().cloned().chain([behind.alias(&name)]).collect();
+        let asked = Expr::Column(Column::new_unqualified(name));
+        plan.project(computed)?.filter(asked).project(columns)
     }
 
     pub(super) fn join_on(
