@@ -1,5 +1,5 @@
-//! What a group shows of a key whose equal values may differ: the first of them. Of floats, where these are −0 and 0, the one that
-//! comes first in order is as good, and found as fast as groups are: the first value is several times as dear where groups are many.
+//! What a group shows of a key whose equal values may differ: the first of them. Of floats, where these are −0 and 0, it is
+//! 0, which is as good, and found as fast as groups are: the first value is several times as dear where groups are many.
 //! Called by `same_rows` and `grouping`.
 
 use arrow::datatypes::DataType;
@@ -22,7 +22,7 @@ impl Binder<'_> {
     /// An aggregate that gives the value which a group shows, and what becomes of its result.
     pub(super) fn group_value(&mut self, value: Bound) -> Result<(Expr, GroupValue)> {
         let mut accumulation = match value.ty {
-            SqlType::Float4 | SqlType::Float8 => self.extremum("min", value)?,
+            SqlType::Float4 | SqlType::Float8 => self.extremum("max", value)?,
             ty => single_call(Accumulator::First, vec![value.expr], ty),
         };
         let call = accumulation.calls.pop();
