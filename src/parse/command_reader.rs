@@ -591,7 +591,7 @@ mod tests {
             (error.to_string(), error.position()),
             ("syntax error at or near \"nonsense\"".into(), Some(7))
         );
-        assert_eq!(read_text("commit prepared 'x'").unwrap_err().sqlstate(), "0A000");
+        assert_eq!(read_text("commit prepared 'x'").unwrap_err().sqlstate(), "42704");
     }
 
     #[test]

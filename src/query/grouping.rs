@@ -129,6 +129,9 @@ impl Binder<'_> {
     }
 }
 
+/// The value that a group shows for a key, with its type.
+type ShownValue = (GroupValue, DataType);
+
 impl Binder<'_> {
     /// Keys by which equal values are one group. Where such a key is not the value itself, the value that a group shows is
     /// asked for at the end of `aggregates`, and is among the answers with its type.
@@ -137,7 +140,7 @@ impl Binder<'_> {
         plan: &Plan,
         (keys, types): (Vec<Expr>, Vec<Option<SqlType>>),
         aggregates: &mut Vec<Expr>,
-    ) -> Result<(Vec<Expr>, Vec<Option<(GroupValue, DataType)>>)> {
+    ) -> Result<(Vec<Expr>, Vec<Option<ShownValue>>)> {
         let (mut telling, mut firsts) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         for (value, ty) in keys.into_iter().zip(types) {
             let (_, field) = value.to_field(plan.schema())?;

@@ -222,7 +222,7 @@ impl ShortPlan {
         let Some(from) = self.acts_from else { return false };
         let keeps_lookups = self.keeps_lookups(arrival);
         let mut behind = self.steps.iter().skip(from);
-        behind.any(|step| step.may_be_given_up(arrival, keeps_lookups))
+        behind.any(|step| step.may_be_given_up(arrival.is_ordered, keeps_lookups))
     }
 
     /// Whether it gives its rows as they come, whatever its constants: none of its steps collects more than the first rows in an order.

@@ -4,7 +4,6 @@ use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 
 use super::ShortPlan;
 use super::append::Append;
-use super::arrival::Arrival;
 use super::catalog_lookup::CatalogLookup;
 use super::catalog_source::CatalogSource;
 use super::lateral::Lateral;
@@ -270,12 +269,12 @@ impl Step {
         own || self.inputs_mut().iter().any(|computed| acts(computed.written()))
     }
 
-    /// Whether a chain with it may be given up for the general plan after rows have come to it. `arrival`: how they come; `keeps_lookups`:
-    /// none is given up for a lookup.
-    pub(super) fn may_be_given_up(&self, arrival: Arrival, keeps_lookups: bool) -> bool {
+    /// Whether a chain with it may be given up for the general plan after rows have come to it. `is_ordered`: a sort has nothing to do;
+    /// `keeps_lookups`: none is given up for a lookup.
+    pub(super) fn may_be_given_up(&self, is_ordered: bool, keeps_lookups: bool) -> bool {
         match self {
             Step::Filter(_) | Step::Project { .. } | Step::LockRows(_) | Step::Limit { .. } => false,
-            Step::Sort(_) => !arrival.is_ordered,
+            Step::Sort(_) => !is_ordered,
             Step::Lookup(_) => !keeps_lookups,
             Step::CatalogLookup(_)
             | Step::Beside { .. }

@@ -47,6 +47,13 @@ fn renamed(text: &str, names: &NewNames<'_>) -> Option<String> {
         .with_unescape(false)
         .tokenize()
         .ok()?;
+    // An alias behind the moment that is read is not looked for.
+    if tokens
+        .iter()
+        .any(|token| matches!(token, Token::Word(word) if word.value == "SYSTEM_TIME"))
+    {
+        return None;
+    }
     let called = Called::of(&tokens, names)?;
     let mut whole = String::with_capacity(text.len());
     // Whether a select list stands at each depth of parentheses.
@@ -94,7 +101,8 @@ struct Called {
 impl Called {
     /// `None`: another has one of its names, or its columns have others there.
     fn of(tokens: &[Token], names: &NewNames<'_>) -> Option<Called> {
-        let (mut own, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        // Its names, and whether each was given to it there.
+        let (mut own, mut others): (Vec<(String, bool)>, Vec<String>) = (Vec::new(), Vec::new());
         for at in 0..tokens.len() {
             let Some((name, width)) = marked(tokens, at) else {
                 // What is no relation of the catalog is called so behind its parentheses, or before AS.
@@ -116,19 +124,22 @@ impl Called {
             let is_listed = alias.is_some() && tokens.get(at + width + 2) == Some(&Token::LParen);
             match name == qualified(names.old.0, names.old.1) {
                 true if is_listed => return None,
-                true => own.push(alias.unwrap_or(names.old.1).to_string()),
+                true => own.push((alias.unwrap_or(names.old.1).to_string(), alias.is_some())),
                 false => {
                     let bare = name.rsplit('.').next().unwrap_or_default().trim_matches('"');
                     others.push(alias.unwrap_or(bare).to_string());
                 }
             }
         }
-        if own.iter().any(|name| others.contains(name)) {
+        let is_of_another =
+            |(name, given): &(String, bool)| others.contains(name) || own.contains(&(name.clone(), !given));
+        if own.iter().any(is_of_another) {
             return None;
         }
-        let is_taken = others.iter().chain(&own).any(|name| name == names.new.1);
-        let pairs = own.into_iter().map(|name| {
-            let follows = name == names.old.1 && !is_taken;
+        let own_names = own.iter().map(|(name, _)| name);
+        let is_taken = others.iter().chain(own_names).any(|name| name == names.new.1);
+        let pairs = own.into_iter().map(|(name, is_given)| {
+            let follows = !is_given && !is_taken;
             let new = if follows { names.new.1 } else { &name };
             (name.clone(), new.to_string())
         });
