@@ -291,7 +291,8 @@ impl KnownText {
             )
     }
 
-    /// Whether it says that a plan cannot be, which may be found out when parts of the statement run already.
+    /// Whether it says that a plan cannot be, or that the statement means nothing (class 42: a literal that is a parameter is of another
+    /// type), which may be found out when parts of the statement run already.
     fn is_of_planning(error: &Error) -> bool {
         let is_of_function = matches!(error, Error::InContext { .. });
         let is_of_plan = |error: &Error| {
@@ -300,7 +301,7 @@ impl KnownText {
                 Error::PlanChanged { .. } | Error::FullScan { .. } | Error::TooManyKeys { .. }
             )
         };
-        !is_of_function && is_of_plan(error.bare())
+        !is_of_function && (is_of_plan(error.bare()) || error.sqlstate().starts_with("42"))
     }
 }
 
