@@ -16,15 +16,17 @@ pub(super) struct View {
 impl View {
     /// Of everything so far.
     pub(super) fn open(buffer: &Arc<Mutex<Buffer>>) -> View {
-        let mark = lock(buffer).open_scan(None);
-        let buffer = Arc::clone(buffer);
-        View { buffer, mark }
+        View::held(buffer, None)
     }
 
     /// Of what another sees that is open.
     pub(super) fn again(&self) -> View {
-        let mark = lock(&self.buffer).open_scan(Some(self.mark));
-        let buffer = Arc::clone(&self.buffer);
+        View::held(&self.buffer, Some(self.mark))
+    }
+
+    fn held(buffer: &Arc<Mutex<Buffer>>, mark: Option<usize>) -> View {
+        let mark = lock(buffer).open_scan(mark);
+        let buffer = Arc::clone(buffer);
         View { buffer, mark }
     }
 

@@ -67,15 +67,7 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
             CastMethod::Text | CastMethod::Same => None,
         };
         for (class, oid) in ends.into_iter().chain(function) {
-            rows.push(&[
-                ("classid", text(CAST_CLASS)),
-                ("objid", text(cast.oid)),
-                ("objsubid", text(0)),
-                ("refclassid", text(class)),
-                ("refobjid", text(oid)),
-                ("refobjsubid", text(0)),
-                ("deptype", text("n")),
-            ]);
+            rows.depend((CAST_CLASS, cast.oid), (class, oid), 0, "n");
         }
     }
 }

@@ -148,42 +148,31 @@ fn constraint_triggers(source: &Source<'_>, rows: &mut RelationRows) {
 /// What constraints need, in `pg_depend`: their columns, and of foreign keys what these refer to, with the index by which it is found.
 /// Parallel restores go by it.
 pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
-    let mut push = |(class, object): (i64, i64), (of, referenced): (i64, i64), column: Cell, kind: &str| {
-        rows.push(&[
-            ("classid", text(class)),
-            ("objid", text(object)),
-            ("objsubid", text(0)),
-            ("refclassid", text(of)),
-            ("refobjid", text(referenced)),
-            ("refobjsubid", column),
-            ("deptype", text(kind)),
-        ]);
-    };
     for relation in &source.objects.relations {
         let table = (CLASS_CLASS, relation.oid);
         for index in relation.indexes.iter().filter(|index| index.constraint) {
             let constraint = (CONSTRAINT_CLASS, index.oid);
-            push((CLASS_CLASS, index.oid), constraint, text(0), "i");
+            rows.depend((CLASS_CLASS, index.oid), constraint, 0, "i");
             for key in &index.keys {
-                push(constraint, table, text(key.attribute), "a");
+                rows.depend(constraint, table, key.attribute, "a");
             }
         }
         for constraint in &relation.constraints {
             let own = (CONSTRAINT_CLASS, constraint.oid);
             for column in &constraint.columns {
-                push(own, table, text(column), "a");
+                rows.depend(own, table, column, "a");
             }
             match &constraint.kind {
                 ConstraintKind::Check { .. } => {
                     for column in &constraint.columns {
-                        push(own, table, text(column), "n");
+                        rows.depend(own, table, column, "n");
                     }
                 }
                 ConstraintKind::ForeignKey(key) => {
                     for column in &key.columns {
-                        push(own, (CLASS_CLASS, key.table), text(column), "n");
+                        rows.depend(own, (CLASS_CLASS, key.table), column, "n");
                     }
-                    push(own, (CLASS_CLASS, key.index), text(0), "n");
+                    rows.depend(own, (CLASS_CLASS, key.index), 0, "n");
                 }
             }
         }

@@ -69,6 +69,26 @@ impl RelationRows {
         }
     }
 
+    /// A row of `pg_depend`: an object depends on another, or on a column of it (0: on the whole), in this way. Each is named by the class
+    /// that it stands in and its oid.
+    pub(crate) fn depend(
+        &mut self,
+        (class, object): (i64, impl Display),
+        (of, referenced): (i64, impl Display),
+        column: impl Display,
+        kind: &str,
+    ) {
+        self.push(&[
+            ("classid", text(class)),
+            ("objid", text(object)),
+            ("objsubid", text(0)),
+            ("refclassid", text(of)),
+            ("refobjid", text(referenced)),
+            ("refobjsubid", text(column)),
+            ("deptype", text(kind)),
+        ]);
+    }
+
     /// Adds a row.
     pub(crate) fn push(&mut self, cells: &[(&str, Cell)]) {
         let mut row = self.template.clone();

@@ -378,15 +378,12 @@ fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
 /// Our own schema and what is in it count as parts of an extension that is always there: who copies a database (pg_dump) leaves them out.
 fn own_members(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |class: i64, object: i64| {
-        rows.push(&[
-            ("classid", text(class)),
-            ("objid", text(object)),
-            ("objsubid", text(0)),
-            ("refclassid", text(EXTENSION_CLASS)),
-            ("refobjid", text(routine_rows::PLPGSQL_OID)),
-            ("refobjsubid", text(0)),
-            ("deptype", text("e")),
-        ]);
+        rows.depend(
+            (class, object),
+            (EXTENSION_CLASS, routine_rows::PLPGSQL_OID),
+            0,
+            "e",
+        );
     };
     let schemas = source.objects.schemas.iter();
     for (oid, _, _) in schemas.filter(|(_, name, _)| name == OWN_SCHEMA) {

@@ -270,15 +270,7 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     let language = (LANGUAGE_CLASS, i64::from(Language::Plpgsql.oid()));
     let handlers = PLPGSQL_HANDLERS.map(|oid| (PROCEDURE_CLASS, oid));
     for (class, oid) in handlers.into_iter().chain([language]) {
-        rows.push(&[
-            ("classid", text(class)),
-            ("objid", text(oid)),
-            ("objsubid", text(0)),
-            ("refclassid", text(EXTENSION_CLASS)),
-            ("refobjid", text(PLPGSQL_OID)),
-            ("refobjsubid", text(0)),
-            ("deptype", text("e")),
-        ]);
+        rows.depend((class, oid), (EXTENSION_CLASS, PLPGSQL_OID), 0, "e");
     }
     for extension in source.ctx.catalog.extensions.values() {
         let known = KNOWN_EXTENSIONS.iter().find(|known| known.name == extension.name);
@@ -290,28 +282,12 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
         });
         let routines = routines.map(|routine| (PROCEDURE_CLASS, routine.oid));
         for (class, oid) in types.chain(routines) {
-            rows.push(&[
-                ("classid", text(class)),
-                ("objid", text(oid)),
-                ("objsubid", text(0)),
-                ("refclassid", text(EXTENSION_CLASS)),
-                ("refobjid", text(extension.oid)),
-                ("refobjsubid", text(0)),
-                ("deptype", text("e")),
-            ]);
+            rows.depend((class, oid), (EXTENSION_CLASS, extension.oid), 0, "e");
         }
     }
     for routine in source.ctx.catalog.routines.iter() {
         let mut push = |class: i64, object: i64| {
-            rows.push(&[
-                ("classid", text(PROCEDURE_CLASS)),
-                ("objid", text(routine.oid)),
-                ("objsubid", text(0)),
-                ("refclassid", text(class)),
-                ("refobjid", text(object)),
-                ("refobjsubid", text(0)),
-                ("deptype", text("n")),
-            ]);
+            rows.depend((PROCEDURE_CLASS, routine.oid), (class, object), 0, "n");
         };
         push(NAMESPACE_CLASS, schema_oid(source, &routine.schema));
         if routine.language == Language::Plpgsql {

@@ -91,15 +91,7 @@ pub(super) fn identity_sequences<'a>(source: &'a Source<'_>) -> HashMap<(i64, us
 /// What depends on what, as far as sequences have to do with it.
 pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |(class, object): (i64, i64), (referenced, column): (i64, usize), kind: &str| {
-        rows.push(&[
-            ("classid", text(class)),
-            ("objid", text(object)),
-            ("objsubid", text(0)),
-            ("refclassid", text(CLASS_CLASS)),
-            ("refobjid", text(referenced)),
-            ("refobjsubid", text(column)),
-            ("deptype", text(kind)),
-        ]);
+        rows.depend((class, object), (CLASS_CLASS, referenced), column, kind);
     };
     let tables = source.ctx.catalog.tables();
     let tables: HashMap<u32, &TableDef> = tables.map(|table| (table.oid, &**table)).collect();

@@ -127,15 +127,7 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for trigger in &relation.triggers {
             let mut push = |class: i64, oid: i64, column: usize, kind: &str| {
-                rows.push(&[
-                    ("classid", text(TRIGGER_CLASS)),
-                    ("objid", text(trigger.def.oid)),
-                    ("objsubid", text(0)),
-                    ("refclassid", text(class)),
-                    ("refobjid", text(oid)),
-                    ("refobjsubid", text(column)),
-                    ("deptype", text(kind)),
-                ]);
+                rows.depend((TRIGGER_CLASS, trigger.def.oid), (class, oid), column, kind);
             };
             push(CLASS_CLASS, relation.oid, 0, "a");
             push(PROCEDURE_CLASS, i64::from(trigger.def.function), 0, "n");

@@ -37,15 +37,7 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
             continue;
         }
         let mut push = |referenced: i64, kind: &str| {
-            rows.push(&[
-                ("classid", text(REWRITE_CLASS)),
-                ("objid", text(view)),
-                ("objsubid", text(0)),
-                ("refclassid", text(CLASS_CLASS)),
-                ("refobjid", text(referenced)),
-                ("refobjsubid", text(0)),
-                ("deptype", text(kind)),
-            ]);
+            rows.depend((REWRITE_CLASS, view), (CLASS_CLASS, referenced), 0, kind);
         };
         push(view, "i");
         let read: BTreeSet<u32> = Relation::reads(relation).iter().copied().collect();
