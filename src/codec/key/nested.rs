@@ -15,7 +15,8 @@
 //! ```
 //!
 //! What is compared and not stored is written as of a column that was declared with one dimension. One order differs from PostgreSQL's: of
-//! arrays with the same elements, one that counts from less than 1 comes behind one that counts from 1.
+//! arrays with the same elements, those of the declared dimensions that count from 1 come before all others, also before those of fewer
+//! dimensions or that count from less.
 //!
 //! Each is of one piece: none is a beginning of another one of its type, since no field begins with 00 and the others say how long they are.
 

@@ -197,11 +197,15 @@ fn order(left: &Value, right: &Value, ty: &SqlType) -> Ordering {
         (Value::Array(a), Value::Array(b)) => {
             let item = KeyField::ascending(ty.item_type().unwrap().clone());
             let items = a.iter().zip(b).map(|(a, b)| order_in_key(a, b, &item));
+            // Those of the declared dimensions from 1 come first (`nested`).
             let shape = |array: &ArrayValue| {
                 let dimensions = array.dimensions();
+                let is_declared = dimensions.len() == ty.declared_dimensions()
+                    && dimensions.iter().all(|dimension| dimension.lower == 1);
+                let is_shaped = !array.is_empty() && !is_declared;
                 let lowers: Vec<i32> = dimensions.iter().map(|one| one.lower).collect();
                 let lengths: Vec<i32> = dimensions.iter().map(|one| one.length).collect();
-                (array.len(), lengths.len(), lengths, lowers)
+                (array.len(), is_shaped, lengths.len(), lengths, lowers)
             };
             items
                 .fold(Ordering::Equal, Ordering::then)

@@ -14,48 +14,48 @@ fn tables_with(ctx: &StatementContext, oid: u32) -> impl Iterator<Item = &Arc<Ta
     tables.filter(move |table| table.columns.iter().any(rests))
 }
 
-/// Errors: 0A000 where the text of something stored names the label, which another name would break.
-pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, label: &str) -> Result<()> {
-    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
-    let literal = format!("'{}'", label.replace('\'', "''"));
-    let names = |sql: &str| sql.contains(&literal);
-    let mut named = None;
-    for table in tables_with(ctx, ty.oid) {
-        let checks = table.checks.iter().filter(|check| names(&check.sql));
-        named = named.or(checks
-            .map(|check| format!("constraint {} on table {}", check.name, table.name))
-            .next());
-        let columns = table.columns.iter().filter(|column| match &column.default {
+/// The first definition of tables with columns of a type, or of views of them, whose text names something.
+fn named_with_tables(ctx: &StatementContext, oid: u32, names: &impl Fn(&str) -> bool) -> Option<String> {
+    tables_with(ctx, oid).find_map(|table| {
+        let check = table.checks.iter().find(|check| names(&check.sql));
+        let check = check.map(|check| format!("constraint {} on table {}", check.name, table.name));
+        let column = table.columns.iter().find(|column| match &column.default {
             Some(ColumnDefault::Expression { sql, .. }) => names(sql),
             _ => column
                 .generation()
                 .is_some_and(|generation| names(&generation.sql)),
         });
-        named = named.or(columns
-            .map(|column| format!("column {} of table {}", column.name, table.name))
-            .next());
-        let views = ctx.catalog.queries_reading(table.oid);
-        let mut views = views.filter(|view| view.query().is_some_and(|(query, _)| names(query)));
-        named = named.or(views.next().map(|view| format!("view {}", view.name())));
-    }
-    for over in ctx
-        .catalog
-        .types
-        .iter()
+        let column = column.map(|column| format!("column {} of table {}", column.name, table.name));
+        let mut views = ctx.catalog.queries_reading(table.oid);
+        let view = views.find(|view| view.query().is_some_and(|(query, _)| names(query)));
+        check
+            .or(column)
+            .or(view.map(|view| format!("view {}", view.name())))
+    })
+}
+
+/// Errors: 0A000 where the text of something stored names the label, which another name would break.
+pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, label: &str) -> Result<()> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let literal = format!("'{}'", label.replace('\'', "''"));
+    let names = |sql: &str| sql.contains(&literal);
+    let over = ctx.catalog.types.iter();
+    let mut domains = over
         .filter(|over| over.rests_on().contains(&ty.oid))
-    {
-        let domain = over.domain();
-        let is_named = domain.is_some_and(|domain| {
-            domain.checks.iter().any(|check| names(&check.sql))
-                || domain.default.as_deref().is_some_and(names)
+        .filter(|over| {
+            let domain = over.domain();
+            domain.is_some_and(|domain| {
+                domain.checks.iter().any(|check| names(&check.sql))
+                    || domain.default.as_deref().is_some_and(names)
+            })
         });
-        named = named.or(is_named.then(|| format!("domain {}", over.name)));
-    }
     let mut views = ctx.catalog.relations.iter().filter(|view| {
         let query = view.query().map(|(query, _)| query);
         query.is_some_and(|query| names(query) && mentions_word(query, &ty.name))
     });
-    named = named.or(views.next().map(|view| format!("view {}", view.name())));
+    let named = named_with_tables(ctx, ty.oid, &names)
+        .or_else(|| domains.next().map(|domain| format!("domain {}", domain.name)))
+        .or_else(|| views.next().map(|view| format!("view {}", view.name())));
     match named {
         None => Ok(()),
         Some(what) => Err(Error::FeatureNotSupported {
@@ -72,23 +72,7 @@ pub(super) fn check_attribute_not_in_text(
     attribute: &str,
 ) -> Result<()> {
     ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
-    let names = |sql: &str| mentions_word(sql, attribute);
-    let mut named = None;
-    for table in tables_with(ctx, ty.oid) {
-        let check = table.checks.iter().find(|check| names(&check.sql));
-        named = named.or(check.map(|check| format!("constraint {} on table {}", check.name, table.name)));
-        let column = table.columns.iter().find(|column| match &column.default {
-            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
-            _ => column
-                .generation()
-                .is_some_and(|generation| names(&generation.sql)),
-        });
-        named = named.or(column.map(|column| format!("column {} of table {}", column.name, table.name)));
-        let mut views = ctx.catalog.queries_reading(table.oid);
-        let view = views.find(|view| view.query().is_some_and(|(query, _)| names(query)));
-        named = named.or(view.map(|view| format!("view {}", view.name())));
-    }
-    match named {
+    match named_with_tables(ctx, ty.oid, &|sql| mentions_word(sql, attribute)) {
         None => Ok(()),
         Some(what) => Err(Error::FeatureNotSupported {
             feature: format!("a change of attribute \"{attribute}\" while {what} may name it"),
