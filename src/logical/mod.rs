@@ -7,6 +7,7 @@ pub mod dependent_join;
 mod equal_columns;
 pub(crate) mod evaluable;
 pub mod expr_text;
+pub(crate) mod fallibility;
 pub mod filter_predicate;
 pub(crate) mod full_scan_rule;
 pub(crate) mod likely;

@@ -6,11 +6,13 @@
 //! Only where that gives the same answer, and reads no more:
 //! 1. Outer columns appear in equalities with inner columns alone, of types whose equal values are one group.
 //! 2. Over no rows an aggregate gives NULL, as the outer join does: no count, no coalesce.
-//! 3. Full scans are allowed, so that none is hidden from the rule; and no key or index begins with one of the inner
+//! 3. What is computed of all rows and groups, wanted or not, cannot fail (`logical::fallibility`). What is made of a group's aggregates may:
+//!    it is computed of the outer rows, above the join.
+//! 4. Full scans are allowed, so that none is hidden from the rule; and no key or index begins with one of the inner
 //!    columns, so that every run would be one, or nothing bounds the outer rows, for all of which it would run. EXISTS, which needs one
 //!    row alone, is left to a key in any case.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use arrow::datatypes::DataType;
 
@@ -18,15 +20,20 @@ use super::binder::Binder;
 use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_reference};
 use super::subquery::computed_below;
 use crate::Result;
+use crate::logical::fallibility::{may_fail, rows_may_fail};
 use crate::tree::{
-    Aggregate, Case, Column, Expr, Filter, JoinType, Plan, SubPlan, SubPlanKind, conjunction, lit,
-    split_conjunction,
+    Aggregate, Case, Column, Expr, Filter, JoinType, Plan, SubPlan, SubPlanKind, Transformed,
+    TransformedResult, TreeNode, conjunction, lit, split_conjunction,
 };
 
 /// A subquery as the right side of a join.
 pub(super) struct GroupedJoin {
-    /// Its groups: the keys, then the value, if there is one, by the subquery's name.
+    /// Its groups: the keys, then what the value is computed of.
     plan: Plan,
+    /// Over these; `None`: that there is a group is all.
+    value: Option<Expr>,
+    /// Where it is looked at.
+    asked_when: Option<Expr>,
     /// What the keys equal, over the outer plan.
     outer_keys: Vec<Expr>,
     keys: Vec<Column>,
@@ -87,7 +94,10 @@ impl Binder<'_> {
             };
             pairs.push(pair);
         }
-        if pairs.is_empty() || own.iter().any(|condition| condition.is_volatile()) {
+        let may_fail = aggregates.iter().any(may_fail)
+            || own.iter().any(|condition| may_fail(condition))
+            || rows_may_fail(&filter.input);
+        if pairs.is_empty() || may_fail {
             return Ok(None);
         }
         let equal: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
@@ -103,26 +113,44 @@ impl Binder<'_> {
             return Ok(None);
         }
         let (inner, outer_keys): (Vec<Column>, Vec<Expr>) = pairs.into_iter().unzip();
-        let keys: Vec<String> = inner.iter().map(|_| self.unique_name("group")).collect();
+        let keys: Vec<String> = inner.iter().map(|_| self.unique_name("?group")).collect();
         let groups = inner.iter().map(|column| Expr::Column(column.clone()));
-        let mut outputs: Vec<Expr> = groups
-            .clone()
-            .zip(&keys)
-            .map(|(column, key)| column.alias(key))
-            .collect();
-        outputs.extend(value.map(|value| value.alias(&sub_plan.name)));
         let mut inner = filter.input.as_ref().clone();
         if let Some(own) = conjunction(own.into_iter().cloned()) {
             inner = inner.filter(own);
         }
-        let plan = inner.aggregate(groups.collect(), aggregates)?.project(outputs)?;
+        let plan = inner.aggregate(groups.clone().collect(), aggregates)?;
+        let mut outputs: Vec<Expr> = groups.zip(&keys).map(|(column, key)| column.alias(key)).collect();
+        let value = value.map(|value| self.named_parts(value, &mut outputs));
+        let value = value.transpose()?;
         Ok(Some(GroupedJoin {
-            plan,
+            plan: plan.project(outputs)?,
+            value,
+            asked_when: sub_plan.asked_when.clone(),
             outer_keys,
             keys: keys.iter().map(Column::new_unqualified).collect(),
             name: sub_plan.name.clone(),
             answer,
         }))
+    }
+}
+
+impl Binder<'_> {
+    /// An expression over columns as one over names of their own, which `outputs` gives them.
+    fn named_parts(&mut self, value: Expr, outputs: &mut Vec<Expr>) -> Result<Expr> {
+        let mut names = HashMap::new();
+        let named = value.transform_up(|expr| match expr {
+            Expr::Column(column) => {
+                let name = names.entry(column).or_insert_with_key(|column| {
+                    let name = self.unique_name("?part");
+                    outputs.push(Expr::Column(column.clone()).alias(&name));
+                    name
+                });
+                Ok(Transformed::yes(Expr::Column(Column::new_unqualified(&*name))))
+            }
+            expr => Ok(Transformed::no(expr)),
+        });
+        named.data()
     }
 }
 
@@ -176,17 +204,27 @@ impl GroupedJoin {
             .map(|index| Expr::Column(Column::from(outer.schema().qualified_field(index))))
             .collect();
         let keys: Vec<Expr> = self.keys.into_iter().map(Expr::Column).collect();
+        let value = self.value.unwrap_or_else(|| lit(true));
         // No key that equals something is NULL.
         let key = keys.first().cloned().map(Box::new);
         outputs.push(match (self.answer, key) {
             (Answer::Exists { negated: false }, Some(key)) => Expr::IsNotNull(key).alias(&self.name),
             (Answer::Exists { negated: true }, Some(key)) => Expr::IsNull(key).alias(&self.name),
             (Answer::Count, Some(key)) => {
-                let counted = Expr::Column(Column::new_unqualified(&self.name));
                 let none = (Box::new(Expr::IsNull(key)), Box::new(lit(0i64)));
-                Expr::Case(Case::new(None, vec![none], Some(Box::new(counted)))).alias(&self.name)
+                Expr::Case(Case::new(None, vec![none], Some(Box::new(value)))).alias(&self.name)
             }
-            _ => Expr::Column(Column::new_unqualified(&self.name)),
+            (_, _) => {
+                let asked = self.asked_when.filter(|_| may_fail(&value));
+                let value = match asked {
+                    Some(asked) => {
+                        let branch = (Box::new(asked), Box::new(value));
+                        Expr::Case(Case::new(None, vec![branch], None))
+                    }
+                    None => value,
+                };
+                value.alias(&self.name)
+            }
         });
         outer
             .join_keys(self.plan, JoinType::Left, (self.outer_keys, keys))?
