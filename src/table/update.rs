@@ -113,9 +113,12 @@ impl<'a> RowUpdate<'a> {
             let at = sorted_keys.binary_search(key).ok();
             let standing = at.and_then(|at| standing_rows.get(at));
             // Who moves a row takes all of it along.
-            let is_past = *key == new_keys[row] && versions::is_past(self.txn, self.table, standing, time)?;
-            is_left.push(!is_past);
-            if let Some(standing) = standing.filter(|_| is_past) {
+            let past = match *key == new_keys[row] {
+                true => versions::past_time(self.txn, self.table, standing, time)?,
+                false => None,
+            };
+            is_left.push(past.is_none());
+            if let (Some(standing), Some(time)) = (standing, past) {
                 let value = match self.table.is_narrowed() {
                     true => encoder.merged_value(standing, None, new, row)?,
                     false => encoder.value(new, row)?,

@@ -6,7 +6,7 @@
 //! | a row is | then |
 //! |---|---|
 //! | written over | what stood there goes to the table's range for versions, unless the same transaction wrote it: of a commit a row has one version |
-//! | written with a time (`_l_ts_`) before that of what stands there | the write goes to that range, and the row stays as it is ([`is_past`], [`put_past`]) |
+//! | written with a time (`_l_ts_`) before that of what stands there | the write goes to that range, and the row stays as it is ([`past_time`], [`put_past`]) |
 //! | removed, VERSIONS alone | all its versions go |
 //! | removed, HISTORY | what stood there is kept, and before it that it was removed |
 //!
@@ -48,31 +48,34 @@ impl WriteTime {
         given.map_or(WriteTime::Commit, WriteTime::Given)
     }
 
-    /// The time as far as it is known before the commit, in microseconds since 1970.
+    /// The time as far as it is known before the commit, which has no earlier one, in microseconds since 1970. Rows are locked by then: what
+    /// stands there of another commit is older.
     fn known(self, txn: &Transaction) -> i64 {
         match self {
-            WriteTime::Commit => txn.write_time(),
+            WriteTime::Commit => txn.now(),
             WriteTime::Given(time) => time,
         }
     }
 }
 
-/// Whether a write of a row changes a version before that which stands there.
-pub(super) fn is_past(
+/// The time of a write of a row, if it changes a version before that which stands there.
+pub(super) fn past_time(
     txn: &Transaction,
     table: &TableDef,
     old: Option<&[u8]>,
     time: WriteTime,
-) -> Result<bool> {
+) -> Result<Option<i64>> {
     let Some(old) = old.filter(|_| table.keeps_versions()) else {
-        return Ok(false);
+        return Ok(None);
     };
     let old = RowReader::new(old)?;
-    Ok(match (old.is_unsettled(), time) {
+    let known = time.known(txn);
+    let is_past = match (old.is_unsettled(), time) {
         (true, WriteTime::Commit) => false,
-        (true, WriteTime::Given(time)) => time <= txn.write_time(),
-        (false, time) => time.known(txn) < time_of(&old, &table.options.versions),
-    })
+        (true, WriteTime::Given(time)) => time <= txn.now(),
+        (false, _) => known < time_of(&old, &table.options.versions),
+    };
+    Ok(is_past.then_some(known))
 }
 
 /// Where a write of a row, the only one of a batch, changes a version before that which stands there: the row that it changes, if there
@@ -89,9 +92,9 @@ pub async fn older_base(
     let key = RowEncoder::new(table, limits).key(row, 0)?;
     let time = WriteTime::new(limits.version_time);
     let values = txn.get_newest(std::slice::from_ref(&key)).await?;
-    if !is_past(txn, table, values.get(0), time)? {
+    let Some(time) = past_time(txn, table, values.get(0), time)? else {
         return Ok(None);
-    }
+    };
     let Some(value) = base_of_past(txn, table, &key, time).await? else {
         return Ok(Some(None));
     };
@@ -110,10 +113,10 @@ pub(super) async fn base_of_past(
     txn: &Transaction,
     table: &TableDef,
     key: &[u8],
-    time: WriteTime,
+    time: i64,
 ) -> Result<Option<Vec<u8>>> {
     let mut page = Page::new();
-    let range = older_range(table, key, time.known(txn));
+    let range = older_range(table, key, time);
     txn.scan(request_of(range, false, 1)).next_page(&mut page).await?;
     let Some((_, value)) = page.iter().next() else {
         return Ok(None);
@@ -122,15 +125,14 @@ pub(super) async fn base_of_past(
     Ok((!is_removal).then(|| value.to_vec()))
 }
 
-/// Writes a version that [`is_past`].
+/// Writes a version of a time before that of the row.
 pub(super) async fn put_past(
     txn: &Transaction,
     table: &TableDef,
     key: &[u8],
     mut value: Vec<u8>,
-    time: WriteTime,
+    time: i64,
 ) -> Result<()> {
-    let time = time.known(txn);
     settle(&mut value, time);
     let store = table.options.versions.store;
     let past = version_key(key, store, time);

@@ -257,7 +257,7 @@ pub async fn upsert_rows(
     for (row, key) in keys.iter().enumerate() {
         let at = keys_locked.binary_search(key);
         let old = at.ok().and_then(|at| values.get(at));
-        if versions::is_past(txn, table, old, time)? {
+        if let Some(time) = versions::past_time(txn, table, old, time)? {
             let new = match versions::base_of_past(txn, table, key, time).await? {
                 Some(before) => encoder.merged_value(&before, Some(named), batch, row)?,
                 None => encoder.value(batch, row)?,

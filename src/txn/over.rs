@@ -45,6 +45,11 @@ impl Transaction {
         self.visibility.time()
     }
 
+    /// What time it is, in microseconds since 1970: later than that of any commit that it can read, no later than that of its own.
+    pub fn now(&self) -> i64 {
+        self.visibility.now_of_clock()
+    }
+
     /// The time that rows which it writes have, in microseconds since 1970: when the statement began.
     pub fn write_time(&self) -> i64 {
         self.visibility.write_time()

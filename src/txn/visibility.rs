@@ -85,6 +85,10 @@ impl Visibility {
         self.time
     }
 
+    pub(super) fn now_of_clock(&self) -> i64 {
+        self.clock.now()
+    }
+
     pub(super) fn write_time(&self) -> i64 {
         self.write_time
     }
