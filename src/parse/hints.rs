@@ -413,6 +413,8 @@ pub(super) struct HintUses {
     pub(super) changes: bool,
     /// It reads tables, and what it reads them by is not kept as a text.
     pub(super) reads_versions: bool,
+    /// It keeps a query for others to read by, as a view does.
+    pub(super) keeps_query: bool,
 }
 
 /// Errors: 0A000 for a hint that a statement has no use for.
@@ -433,6 +435,12 @@ pub(super) fn check_used(hints: &Hints, uses: HintUses) -> Result<()> {
             Some(
                 "Write it in a SELECT, which views and functions are not kept with; FOR SYSTEM_TIME AS OF stands behind a table anywhere.",
             ),
+        ));
+    }
+    if uses.keeps_query && (hints.allow_filtering || hints.index.is_some()) {
+        return Err(Error::unsupported(
+            "hints in a view's query",
+            Some("Write them in the statements that read the view."),
         ));
     }
     if hints.row_lifetime.is_some() && !uses.inserts {

@@ -204,6 +204,7 @@ fn uses_of(ast: &ast::Statement, command: Option<&Command>) -> HintUses {
             Some(_) => false,
             None => may_read_versions(ast),
         },
+        keeps_query: matches!(ast, ast::Statement::CreateView(view) if !view.materialized),
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Candidate<'a> {
     /// As `AccessPath::derived`.
     pub(super) derived: Vec<Predicate>,
     /// How closely the condition bounds the key: its columns from the first that are pinned to points, and whether the one
-    /// behind them is bounded.
+    /// behind them is bounded. That rows fulfil a partial index's condition is no bound: it may be true of most.
     closeness: (usize, bool),
     /// It gives the rows in the order of which only the first may be wanted.
     is_ordered: bool,
@@ -197,7 +197,7 @@ impl<'a> Candidate<'a> {
             residual: residual(&shape, conditions, &cover, exact_columns),
             pinned: pinned_columns(&shape, &cover.boxes),
             null_free: null_free_columns(&shape, &cover.boxes),
-            closeness: closeness(&shape, &cover.boxes),
+            closeness: closeness(key, &shape, &cover.boxes),
             ..new(reach)
         })
     }
@@ -253,6 +253,7 @@ impl<'a> Candidate<'a> {
             class,
             Reverse(reads),
             self.closeness,
+            self.key.predicate.is_some(),
             is_ordered,
             is_primary || self.is_covering && class > 1,
             is_primary,
@@ -331,13 +332,13 @@ fn permitted(
 }
 
 /// See [`Candidate::closeness`].
-fn closeness(shape: &KeyShape, boxes: &[KeyBox]) -> (usize, bool) {
+fn closeness(key: &IndexDef, shape: &KeyShape, boxes: &[KeyBox]) -> (usize, bool) {
     let is_pinned = |position: &usize| {
         let column = &shape.columns[*position];
         let mut sets = boxes.iter().map(|one| one.set(*position));
         sets.all(|set| set.is_some_and(|set| point_count(column, set).is_some()))
     };
-    let first = shape.first_bounded();
+    let first = shape.first_bounded() + usize::from(key.predicate.is_some());
     let pinned = (first..shape.columns.len()).take_while(is_pinned).count();
     let is_bounded = boxes.iter().all(|one| one.set(first + pinned).is_some());
     (pinned, is_bounded)

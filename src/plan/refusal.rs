@@ -17,9 +17,9 @@ const OVERRIDE: &str = "allow it with /*+ _l_allow_filtering_ */ after SELECT, U
 
 /// 53400 for a read under these conditions, which bound no key.
 pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules) -> Error {
-    let serving =
-        fitting_index(table, conditions, rules).or_else(|| index_of_alternative(table, conditions, rules));
-    let index = match (index_on_its_way(table, conditions, rules), &serving) {
+    let serving = serving(table, conditions, rules);
+    let on_its_way = index_on_its_way(table, conditions, rules).filter(|_| !table.is_of_versions());
+    let index = match (on_its_way, &serving) {
         (Some(name), _) => format!("Index \"{name}\" will serve it once it is built. "),
         (None, Some(index)) => format!("{index} would serve it. "),
         (None, None) => String::new(),
@@ -50,8 +50,16 @@ pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &Pla
 
 /// The CREATE INDEX that would serve conditions; `None`: nobody knows one.
 pub fn serving_index(table: &TableDef, condition: &Predicate, rules: &PlanRules) -> Option<String> {
-    let conditions = condition.conjuncts();
-    fitting_index(table, &conditions, rules).or_else(|| index_of_alternative(table, &conditions, rules))
+    serving(table, &condition.conjuncts(), rules)
+}
+
+/// The same of several conditions.
+fn serving(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules) -> Option<String> {
+    // Indexes lead to the newest versions alone.
+    if table.is_of_versions() {
+        return None;
+    }
+    fitting_index(table, conditions, rules).or_else(|| index_of_alternative(table, conditions, rules))
 }
 
 /// How the rule of small tables has to do with it.

@@ -232,7 +232,7 @@ pub(super) fn promote(a: &SqlType, b: &SqlType) -> Option<SqlType> {
 /// The one type of several expressions (CASE, UNION, VALUES, IN, COALESCE …); `None` when they have none. Untyped
 /// literals take part only when all are untyped: then it is text. A length or scale stays if all have it: what one of them is
 /// as long as is nothing that another may be cut to.
-pub(super) fn common_type(types: &[SqlType]) -> Option<SqlType> {
+pub(crate) fn common_type(types: &[SqlType]) -> Option<SqlType> {
     let mut known = types
         .iter()
         .filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));

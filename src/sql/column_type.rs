@@ -1,6 +1,7 @@
-//! Which types a column may have. Asked by CREATE and ALTER TABLE, and by writes that add columns.
+//! Which types a column may have, and which names. Asked by CREATE and ALTER TABLE, and by writes that add columns.
 
-use crate::error::StatementFault;
+use crate::catalog::SYSTEM_COLUMNS;
+use crate::error::{Raised, StatementFault};
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
@@ -35,5 +36,17 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             Some("Use text, with a CHECK constraint for its form."),
         )),
         _ => Ok(()),
+    }
+}
+
+/// Errors: 42701 for the name of a column that every table has.
+pub(super) fn check_no_system_column(name: &str) -> Result<()> {
+    match SYSTEM_COLUMNS.contains(&name) {
+        false => Ok(()),
+        true => Err(Raised::new(
+            "42701",
+            format!("column name \"{name}\" conflicts with a system column name"),
+        )
+        .into()),
     }
 }

@@ -1,6 +1,8 @@
 //! The rows that are in the way of one another by an exclusion constraint, found by its index: see [`Exclusion`] for why two neighbours are
-//! enough to ask. Called by `sql::dml` and `sql::ddl`.
+//! enough to ask. Rows that are over are in nobody's way: they are removed where they are met. Called by `sql::dml` and `sql::ddl`.
 
+use super::EntryReader;
+use super::over::remove_those_over;
 use crate::catalog::{Exclusion, ExclusionOperator, IndexDef, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
@@ -17,6 +19,8 @@ const PAGE_ROWS: usize = 1024;
 /// indexed columns, none of which is NULL.
 pub struct ExclusionReader<'a> {
     txn: &'a Transaction,
+    table: &'a TableDef,
+    index: &'a IndexDef,
     operator: ExclusionOperator,
     start: Vec<u8>,
     fields: Vec<KeyField>,
@@ -26,11 +30,13 @@ impl<'a> ExclusionReader<'a> {
     /// Of an index of a table that stands for such a constraint.
     pub fn new(
         txn: &'a Transaction,
-        table: &TableDef,
-        (index, exclusion): (&IndexDef, &Exclusion),
+        table: &'a TableDef,
+        (index, exclusion): (&'a IndexDef, &Exclusion),
     ) -> ExclusionReader<'a> {
         ExclusionReader {
             txn,
+            table,
+            index,
             operator: exclusion
                 .operators
                 .last()
@@ -90,15 +96,12 @@ impl<'a> ExclusionReader<'a> {
             if page.is_empty() {
                 return Ok(None);
             }
-            for (entry, _) in page.iter() {
-                let Some(key) = self.key_of(entry)? else {
-                    continue;
-                };
-                let is_neighbour = before.starts_with(self.neighbourhood(key)?);
-                if is_neighbour && self.are_in_the_way(&before, key)? {
-                    return Ok(Some((before, key.to_vec())));
+            for key in self.keys_of(&page).await? {
+                let is_neighbour = before.starts_with(self.neighbourhood(&key)?);
+                if is_neighbour && self.are_in_the_way(&before, &key)? {
+                    return Ok(Some((before, key)));
                 }
-                before = key.to_vec();
+                before = key;
             }
         }
     }
@@ -159,8 +162,30 @@ impl<'a> ExclusionReader<'a> {
             if page.is_empty() {
                 break;
             }
-            for (entry, _) in page.iter() {
-                keys.extend(self.key_of(entry)?.map(<[u8]>::to_vec));
+            keys.extend(self.keys_of(&page).await?);
+        }
+        keys.truncate(count);
+        Ok(keys)
+    }
+
+    /// The keys of a page of entries, but for those of rows that are over, which are removed.
+    async fn keys_of(&self, page: &Page) -> Result<Vec<Vec<u8>>> {
+        let (mut keys, mut rows) = (Vec::with_capacity(page.len()), Vec::new());
+        let may_be_over = self.table.options.expiry.may_be_over();
+        let mut reader = EntryReader::new(self.table, self.index);
+        for (entry, value) in page.iter() {
+            let Some(key) = self.key_of(entry)? else {
+                continue;
+            };
+            keys.push(key.to_vec());
+            if may_be_over {
+                rows.push(reader.row_key(entry, value)?);
+            }
+        }
+        if may_be_over {
+            let gone = remove_those_over(self.txn, self.table, &rows).await?;
+            for at in gone.into_iter().rev() {
+                keys.remove(at);
             }
         }
         Ok(keys)
@@ -174,7 +199,7 @@ impl<'a> ExclusionReader<'a> {
                     start,
                     end: Some(end),
                 },
-                true,
+                !self.table.options.expiry.may_be_over(),
                 page_rows_max,
             )
         }

@@ -119,10 +119,23 @@ async fn entries_of_nothing(
     if rows.is_empty() {
         return Ok(places);
     }
+    let gone = remove_those_over(txn, table, &rows).await?;
+    Ok(gone.into_iter().map(|at| places[at]).collect())
+}
+
+/// The places of the rows among these keys that are over, and are removed, or that are not there.
+pub(super) async fn remove_those_over(
+    txn: &Transaction,
+    table: &TableDef,
+    rows: &[Vec<u8>],
+) -> Result<Vec<usize>> {
     // Most often they are there: then nobody need wait for whoever changes them.
-    let seen = txn.get_newest(&rows).await?;
+    let seen = txn.get_newest(rows).await?;
     let is_unseen = |at: &usize| seen.get(*at).is_none();
     let unseen: Vec<usize> = (0..rows.len()).filter(is_unseen).collect();
+    if unseen.is_empty() {
+        return Ok(unseen);
+    }
     let row_keys = sorted(&unseen.iter().map(|at| rows[*at].clone()).collect::<Vec<_>>());
     let mut newest = txn.lock_newest(&row_keys, LockMode::Replace).await?;
     let over = std::mem::take(&mut newest.over);
@@ -131,7 +144,7 @@ async fn entries_of_nothing(
         let place = row_keys.binary_search(&rows[*at]);
         place.is_ok_and(|place| newest.values.get(place).is_none())
     };
-    Ok(unseen.into_iter().filter(is_gone).map(|at| places[at]).collect())
+    Ok(unseen.into_iter().filter(is_gone).collect())
 }
 
 /// All rows of a table for a definition that promises something of each, a page at a time. Those that are over are removed as they come by.

@@ -13,7 +13,6 @@ use super::keys_lock::{self, Keys};
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
 use super::settled_constraints::Settled;
-use super::system_columns::check_no_system_column;
 use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
@@ -31,8 +30,8 @@ use crate::error::DuplicateKind;
 use crate::parse::definition::{AlterAction, SequenceOption};
 use crate::parse::names;
 use crate::parse::{AlteredKind, altered_kind, new_schema, own_action};
-use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
+use crate::sql::{column_type, dml};
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::is_empty;
@@ -558,7 +557,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
         name: format!("\"{old}\""),
         hint: undefined_column(&old, table).hint(),
     })?;
-    check_no_system_column(&new)?;
+    column_type::check_no_system_column(&new)?;
     if table.has_column_named(&new) {
         return Err(duplicate_column(&new, table));
     }

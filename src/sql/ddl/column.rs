@@ -8,7 +8,6 @@ use super::check::NewCheck;
 use super::default;
 use super::foreign_key::NewForeignKey;
 use super::key::{NewUnique, check_primary_characteristics, read_unique};
-use super::system_columns::check_no_system_column;
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
@@ -54,7 +53,7 @@ pub(super) async fn read(
     column: &sqlparser::ast::ColumnDef,
 ) -> Result<NewColumn> {
     let name = names::fold(&column.name);
-    check_no_system_column(&name)?;
+    column_type::check_no_system_column(&name)?;
     let serial = serial_type(&column.data_type);
     let bounded = type_name::bounded_bytes(&column.data_type);
     let NamedType { ty, domain } = match &serial {

@@ -257,12 +257,10 @@ impl Batched<'_> {
                 }
                 last = key.into();
             }
-            text = constraint_key(
-                table,
-                &table.primary_key,
-                &rows,
-                rows.num_rows().saturating_sub(1),
-            );
+            if is_in_plain_order(table) {
+                let last_row = rows.num_rows().saturating_sub(1);
+                text = constraint_key(table, &table.primary_key, &rows, last_row);
+            }
         }
         Ok(Some((last, text)))
     }
@@ -281,12 +279,21 @@ impl Batched<'_> {
     }
 }
 
+/// Whether the rows with greater keys are those behind: no hash or bucket comes first, and no column descends. Where it is not so, a key tells
+/// nobody where to go on.
+fn is_in_plain_order(table: &TableDef) -> bool {
+    table.primary_key.columns.iter().all(|key| {
+        let column = table.column_index_by_id(key.column);
+        !key.descending && column.is_some_and(|at| !table.columns[at].hidden)
+    })
+}
+
 impl Progress {
     /// What of the statement stays, whatever becomes of it.
     fn text(&self, done: &str) -> String {
         let (rows, commits) = (self.rows, self.commits);
         match &self.walked {
-            Some((_, last)) if last != "()=()" => {
+            Some((_, last)) if !last.is_empty() => {
                 format!(
                     "{rows} rows are {done}, in {commits} commits, and stay so; the last has the key {last}."
                 )

@@ -96,16 +96,34 @@ fn merged(target: &Target, column: &Column, given: &[Expr]) -> Result<Expr> {
     {
         return Ok(given[*at].clone());
     }
-    let position = target.column(&column.name)?;
-    let oid = position.map_or(0, |at| target.table.columns[at].ty.oid());
-    let mut value = parse_expression(&format!("NULL::\"@{oid}\""))?;
-    if position.is_some_and(|at| target.table.columns[at].ty.record_type().is_none()) {
-        value = parse_expression("NULL::integer")?;
+    let Some(position) = target.column(&column.name)? else {
+        // Whoever writes a part of it does not say of what type the whole is.
+        return Err(Error::DataException {
+            state: "42703",
+            message: format!(
+                "column \"{}\" of relation \"{}\" does not exist",
+                column.name, target.table.name
+            ),
+        });
+    };
+    let ty = &target.table.columns[position].ty;
+    let field = column.parts.iter().find_map(|(path, _)| path.first());
+    let field = field.filter(|part| part.strip_prefix(subscript_assignment::SUBSCRIPT).is_none());
+    if let (Some(field), None) = (field, ty.record_type()) {
+        return Err(Error::DatatypeMismatch {
+            message: format!(
+                "cannot assign to field \"{field}\" of column \"{}\" because its type {} is not a composite type",
+                column.name,
+                ty.full_base_name()
+            ),
+            hint: None,
+        });
     }
-    if let Some(at) = position.filter(|at| target.table.columns[*at].ty.item_type().is_some()) {
-        value = parse_expression(&format!("NULL::{}", target.table.columns[at].ty.full_base_name()))?;
-    }
-    let row = position.and_then(|at| target.table.columns[at].ty.record_type());
+    let mut value = match ty.record_type() {
+        Some(_) => parse_expression(&format!("NULL::\"@{}\"", ty.oid()))?,
+        None => parse_expression(&format!("NULL::{}", ty.full_base_name()))?,
+    };
+    let row = ty.record_type();
     for (path, at) in &column.parts {
         if let (Some(row), Some(first)) = (row, path.first())
             && row.place_of(first).is_none()

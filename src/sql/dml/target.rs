@@ -14,7 +14,7 @@ use crate::codec::row::ColumnId;
 use crate::error::nearest_name;
 use crate::parse::{names, text_place};
 use crate::query::{RowColumn, RowRelation, view_types};
-use crate::sql::column_type::check_stored;
+use crate::sql::column_type::{check_no_system_column, check_stored};
 use crate::sql::relation::{get_relation, table};
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
@@ -256,6 +256,8 @@ impl Target {
     pub(super) fn add_columns(&mut self, ctx: &StatementContext, new: Vec<NewDynamicColumn>) -> Result<()> {
         if !new.is_empty() {
             new.iter().try_for_each(|column| check_stored(&column.ty))?;
+            new.iter()
+                .try_for_each(|column| check_no_system_column(&column.name))?;
             self.added.extend(new.iter().map(|column| column.name.clone()));
             let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
             self.whole = writer.add_dynamic_columns(&self.whole, new, ctx.settings.columns_max)?;

@@ -23,7 +23,7 @@ use crate::parse::names::last_name;
 use crate::parse::text_place;
 use crate::parse::unread_words::Overriding;
 use crate::parse::walk::visit_expressions;
-use crate::query::Clause;
+use crate::query::{Clause, common_type};
 use crate::system::StatementContext;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
@@ -155,7 +155,7 @@ impl ValuesPlan {
         self.unwritten.is_empty() && self.cells.is_lasting()
     }
 
-    /// The dynamic columns that the table does not have yet, with the types of their first values; without those that are given
+    /// The dynamic columns that the table does not have yet, with the types of their values; without those that are given
     /// nothing but NULL.
     pub(super) async fn new_columns(&self, ctx: &StatementContext) -> Result<Vec<NewDynamicColumn>> {
         if self.unwritten.is_empty() {
@@ -164,8 +164,9 @@ impl ValuesPlan {
         let values = self.cells.run(ctx).await?;
         let mut new = Vec::new();
         for (name, cells) in &self.unwritten {
-            let mut types = cells.iter().map(|(cell, expr)| values.dynamic_type(cell, expr));
-            let ty = types.find_map(Result::transpose).transpose()?;
+            let types = cells.iter().map(|(cell, expr)| values.dynamic_type(cell, expr));
+            let types: Vec<Option<SqlType>> = types.collect::<Result<_>>()?;
+            let ty = type_of_all(types.into_iter().flatten());
             new.extend(ty.map(|ty| NewDynamicColumn::of_value(name.clone(), ty)));
         }
         Ok(new)
@@ -179,8 +180,9 @@ impl ValuesPlan {
     ) -> Vec<NewDynamicColumn> {
         let unwritten = self.unwritten.iter();
         let new = unwritten.filter_map(|(name, cells)| {
-            let mut expected = cells.iter();
-            let ty = expected.find_map(|(cell, expr)| cell.expected_type(ctx, expr, types))?;
+            let expected = cells.iter();
+            let expected = expected.filter_map(|(cell, expr)| cell.expected_type(ctx, expr, types));
+            let ty = type_of_all(expected)?;
             Some(NewDynamicColumn::of_value(name.clone(), ty))
         });
         new.collect()
@@ -491,4 +493,10 @@ pub(super) fn syntax(message: &str) -> Error {
         message: message.to_string(),
         hint: None,
     }
+}
+
+/// The type of a column that is given values of these, in their order: that of the first, widened as far as the others need it. `None`:
+/// there are none.
+fn type_of_all(types: impl Iterator<Item = SqlType>) -> Option<SqlType> {
+    types.reduce(|first, other| common_type(&[first.clone(), other]).unwrap_or(first))
 }
