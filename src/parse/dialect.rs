@@ -14,7 +14,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use super::call::call;
+use super::call::{call, call_without_parentheses};
 use super::token_reader::is_word;
 use super::{
     alias_words, alter, disjunction, like_any, long_names, membership, query_operand, row_assignment,
@@ -163,6 +163,15 @@ impl Dialect for KeyspanDialect {
                 if word.keyword == Keyword::COLLATION && is_keyword(&second.token, Keyword::FOR) =>
             {
                 Some(parse_collation_for(parser))
+            }
+            // The parser has these for names.
+            Token::Word(word)
+                if matches!(word.keyword, Keyword::CURRENT_ROLE | Keyword::CURRENT_SCHEMA)
+                    && !matches!(second.token, Token::LParen | Token::Period) =>
+            {
+                let name = word.to_ident(first.span);
+                parser.advance_token();
+                Some(Ok(call_without_parentheses(name)))
             }
             Token::Word(word) if word.keyword == Keyword::VARIADIC => {
                 let prefix = word.to_ident(first.span);

@@ -1,4 +1,4 @@
-//! ESCAPE where the parser does not read it: `substring(x SIMILAR p ESCAPE e)` is the function of three texts that it means, and the
+//! ESCAPE where the parser does not read it: `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`, and the
 //! sign behind ESCAPE may be said to be of a type (`ESCAPE '$'::bytea`), which changes nothing. Called by `tokens`.
 
 use sqlparser::keywords::Keyword;
@@ -10,7 +10,7 @@ use super::token_reader::{closing, is_word_at, keyword_of};
 pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
     for at in 0..tokens.len() {
         if keyword_of(tokens.get(at)) == Keyword::SUBSTRING {
-            list_arguments(tokens, at + 1);
+            spell_clauses(tokens, at + 1);
         }
     }
     let mut at = 0;
@@ -31,8 +31,8 @@ pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Commas in place of SIMILAR and ESCAPE between the parentheses that open here.
-fn list_arguments(tokens: &mut [TokenWithSpan], open: usize) {
+/// FROM and FOR in place of SIMILAR and ESCAPE between the parentheses that open here.
+fn spell_clauses(tokens: &mut [TokenWithSpan], open: usize) {
     let Some(close) = closing(tokens, open).filter(|_| tokens[open].token == Token::LParen) else {
         return;
     };
@@ -49,8 +49,8 @@ fn list_arguments(tokens: &mut [TokenWithSpan], open: usize) {
             }
             _ if keyword_of(tokens.get(at)) == Keyword::ESCAPE => {
                 if let Some(similar) = similar {
-                    tokens[similar].token = Token::Comma;
-                    tokens[at].token = Token::Comma;
+                    tokens[similar].token = Token::make_keyword("FROM");
+                    tokens[at].token = Token::make_keyword("FOR");
                 }
                 return;
             }

@@ -114,7 +114,7 @@ mod tree;
 pub(crate) mod tree_fields;
 pub mod trigger;
 mod trigger_reader;
-mod trim;
+pub(crate) mod trim;
 pub(crate) mod type_collation;
 pub(crate) mod type_name;
 mod type_reader;

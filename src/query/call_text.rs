@@ -3,8 +3,9 @@
 
 use sqlparser::ast;
 
+use super::composite_text::items_of_row;
 use super::condition_text::{Printer, negated};
-use super::printed::Printed;
+use super::printed::{Printed, taken};
 use super::printed_query::{Outputs, as_test, direction, grouped, resolved};
 use super::query_layout::QueryLayout;
 use super::routine_call::concrete;
@@ -134,7 +135,7 @@ impl Printer<'_, '_> {
                 subquery,
                 negated: not,
             } => {
-                let found = self.compared_with_rows(value, "IN", subquery);
+                let found = self.compared_with_rows(value, ("=", "ANY"), subquery);
                 match not {
                     true => negated(found),
                     false => found,
@@ -144,92 +145,37 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// `(value IN (query))`, `(value = ANY (query))`.
+    /// `(value IN (query))`, `(value > ANY (query))`, each value as the operator takes it beside the query's column.
     pub(super) fn compared_with_rows(
         &mut self,
         value: &ast::Expr,
-        words: &str,
+        (symbol, quantifier): (&str, &str),
         query: &ast::Query,
     ) -> Printed {
-        if matches!(value, ast::Expr::Tuple(_)) {
-            return self.as_written(value);
+        let around = Outer::new(self.place.scope, self.place.outer, Some(self.place.clause));
+        let columns = self.binder.query(query, Some(&around)).map(|bound| bound.columns);
+        let items = items_of_row(value).unwrap_or_else(|| vec![value.clone()]);
+        let mut values = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let column = columns.as_ref().ok().and_then(|columns| columns.get(at));
+            let column = column.map_or(SqlType::Unknown, |column| column.ty.clone());
+            let value = self.print(item);
+            let [ty, _] = taken(symbol, [value.given_type(), column]);
+            values.push(value.as_operand(&ty));
         }
-        let words = if words == "= ANY" { "IN" } else { words };
-        let value = self.print(value);
+        let words = match (symbol, quantifier) {
+            ("=", "ANY") => "IN".to_string(),
+            _ => format!("{symbol} {quantifier}"),
+        };
         let query = self.subquery(query);
         as_test(Printed::call(SqlType::Bool, |text| {
-            format!("({} {words} ({}))", text(&value), text(&query))
+            let values: Vec<String> = values.iter().map(text).collect();
+            let values = match values.as_slice() {
+                [only] => only.clone(),
+                several => format!("({})", several.join(", ")),
+            };
+            format!("({values} {words} ({}))", text(&query))
         }))
-    }
-
-    /// Functions that are called in words.
-    pub(super) fn spelt_call(&mut self, expr: &ast::Expr) -> Printed {
-        let ty = self.type_of(expr);
-        match expr {
-            ast::Expr::Substring {
-                expr: value,
-                substring_from: Some(from),
-                substring_for,
-                special,
-                shorthand,
-            } => {
-                let value = self.print(value);
-                let value = match value.ty {
-                    SqlType::Varchar(_) => value.cast(SqlType::Text),
-                    _ if value.untyped.is_some() => value.into_type(&SqlType::Text),
-                    _ => value,
-                };
-                let from = self.print(from);
-                let length = substring_for.as_ref().map(|length| self.print(length));
-                let name = match (*shorthand, *special) {
-                    (true, _) => "substr",
-                    (false, true) => "\"substring\"",
-                    (false, false) => "SUBSTRING",
-                };
-                let (before, behind) = match name {
-                    "SUBSTRING" => (" FROM ", " FOR "),
-                    _ => (", ", ", "),
-                };
-                Printed::call(ty, |text| {
-                    let length = length
-                        .as_ref()
-                        .map_or(String::new(), |length| format!("{behind}{}", text(length)));
-                    format!("{name}({}{before}{}{length})", text(&value), text(&from))
-                })
-            }
-            ast::Expr::Overlay {
-                expr: value,
-                overlay_what,
-                overlay_from,
-                overlay_for,
-            } => {
-                let value = self.print(value);
-                let placed = self.print(overlay_what).into_type(&SqlType::Text);
-                let from = self.print(overlay_from);
-                let length = overlay_for.as_ref().map(|length| self.print(length));
-                Printed::call(ty, |text| {
-                    let length = length
-                        .as_ref()
-                        .map_or(String::new(), |length| format!(" FOR {}", text(length)));
-                    format!(
-                        "OVERLAY({} PLACING {} FROM {}{length})",
-                        text(&value),
-                        text(&placed),
-                        text(&from)
-                    )
-                })
-            }
-            ast::Expr::Ceil { expr: value, .. } | ast::Expr::Floor { expr: value, .. } => {
-                let name = if matches!(expr, ast::Expr::Ceil { .. }) {
-                    "ceil"
-                } else {
-                    "floor"
-                };
-                let value = self.print(value).into_type(&ty);
-                Printed::call(ty, |text| format!("{name}({})", text(&value)))
-            }
-            other => self.as_written(other),
-        }
     }
 
     fn subquery(&mut self, query: &ast::Query) -> Printed {
@@ -298,7 +244,7 @@ impl Printer<'_, '_> {
             [ast::FunctionArgumentClause::OrderBy(items)] => Some(self.order_items(items)?),
             _ => return None,
         };
-        let filter = function.filter.as_ref().map(|filter| self.print(filter));
+        let filter = function.filter.as_ref().map(|filter| self.condition(filter));
         let over = match &function.over {
             None => None,
             Some(ast::WindowType::NamedWindow(name)) => {

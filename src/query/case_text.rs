@@ -28,10 +28,9 @@ impl Printer<'_, '_> {
         let operand = operand.as_ref().map(|operand| self.print(operand));
         let mut whens = Vec::with_capacity(conditions.len());
         for when in conditions {
-            let condition = self.print(&when.condition);
             let condition = match &operand {
-                Some(operand) => operands("=", operand.clone(), condition).1,
-                None => condition,
+                Some(operand) => operands("=", operand.clone(), self.print(&when.condition)).1,
+                None => self.condition(&when.condition),
             };
             whens.push((condition, self.print(&when.result).into_type(&ty)));
         }

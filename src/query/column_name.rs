@@ -3,6 +3,7 @@
 use sqlparser::ast::{self, AccessExpr};
 
 use super::binder::fold;
+use crate::parse::trim;
 use crate::parse::type_name::sql_type;
 use crate::types::SqlType;
 
@@ -66,6 +67,7 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::Substring { shorthand: true, .. } => strong("substr"),
         E::Substring { .. } => strong("substring"),
         E::Overlay { .. } => strong("overlay"),
+        E::Trim { trim_where, .. } => strong(trim::function_name(*trim_where)),
         E::AtTimeZone { .. } => strong("timezone"),
         E::Tuple(_) => strong("row"),
         _ => None,

@@ -3,9 +3,9 @@
 use sqlparser::ast;
 
 use super::condition_text::Printer;
-use super::printed::Printed;
+use super::printed::{Printed, operands};
 use super::printed_names::type_text;
-use super::printed_query::{resolved, row_items, without_parentheses};
+use super::printed_query::{as_test, resolved, row_items, without_parentheses};
 use super::type_name::{NamedType, named_type_in};
 use crate::catalog::{Relation, TypeDef, standard_name};
 use crate::parse::names;
@@ -13,7 +13,7 @@ use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
 
 /// The items of a row that is written as one.
-fn items_of_row(expr: &ast::Expr) -> Option<Vec<ast::Expr>> {
+pub(super) fn items_of_row(expr: &ast::Expr) -> Option<Vec<ast::Expr>> {
     match without_parentheses(expr) {
         ast::Expr::Tuple(items) => Some(items.clone()),
         ast::Expr::Function(function) => row_items(function),
@@ -110,6 +110,44 @@ impl Printer<'_, '_> {
         }
     }
 
+    /// Rows that are compared item by item, each pair as the operator takes it.
+    pub(super) fn ordered_rows(
+        &mut self,
+        left: &[ast::Expr],
+        op: &ast::BinaryOperator,
+        right: &[ast::Expr],
+    ) -> Printed {
+        let symbol = op.to_string();
+        let pairs = left.iter().zip(right);
+        let (left, right): (Vec<Printed>, Vec<Printed>) = pairs
+            .map(|(one, other)| operands(&symbol, self.print(one), self.print(other)))
+            .unzip();
+        as_test(Printed::call(SqlType::Bool, |text| {
+            let row = |items: &[Printed]| items.iter().map(text).collect::<Vec<_>>().join(", ");
+            format!("(ROW({}) {symbol} ROW({}))", row(&left), row(&right))
+        }))
+    }
+
+    /// `(start, end) OVERLAPS (start, end)`.
+    pub(super) fn overlaps(&mut self, left: &ast::Expr, right: &ast::Expr) -> Printed {
+        let (Some(left), Some(right)) = (items_of_row(left), items_of_row(right)) else {
+            return self.as_written(left);
+        };
+        let mut ends: Vec<Printed> = left.iter().chain(&right).map(|end| self.print(end)).collect();
+        let mut known = ends.iter().map(Printed::given_type);
+        // Of moments of any kind the one with a time zone is preferred.
+        let ty = known.find(|ty| matches!(ty, SqlType::Timestamp(_) | SqlType::Time(_)));
+        let ty = ty.unwrap_or(SqlType::TimestampTz(None));
+        ends = ends.into_iter().map(|end| end.as_part(&ty)).collect();
+        as_test(Printed::call(SqlType::Bool, |text| {
+            let ends: Vec<String> = ends.iter().map(text).collect();
+            match ends.as_slice() {
+                [a, b, c, d] => format!("(({a}, {b}) OVERLAPS ({c}, {d}))"),
+                _ => ends.join(", "),
+            }
+        }))
+    }
+
     /// A value as one of a type that a cast names.
     fn cast_value(&mut self, inner: &ast::Expr, ty: &SqlType) -> Printed {
         if let (Some(items), SqlType::Record(_)) = (items_of_row(inner), ty) {
@@ -157,6 +195,11 @@ impl Printer<'_, '_> {
         chain: &[ast::AccessExpr],
     ) -> Printed {
         let ty = self.type_of(expr);
+        let named = self.column_of_relation(root, chain);
+        let (root, chain) = match &named {
+            Some(column) => (column, &chain[1..]),
+            None => (root, chain),
+        };
         // A column needs no parentheses before a subscript, and before a field all but a field do.
         let is_column = matches!(
             without_parentheses(root),
@@ -179,9 +222,24 @@ impl Printer<'_, '_> {
             steps.iter().fold(root, |whole, step| match step {
                 Step::Field(name) => format!("{whole}.{}", quote_ident(name)),
                 Step::Item(item) => format!("{whole}[{}]", text(item)),
-                Step::Slice(first, last) => format!("{whole}[{}:{}]", text(first), text(last)),
+                Step::Slice(first, last) => {
+                    let [first, last] =
+                        [first, last].map(|bound| bound.as_ref().map(text).unwrap_or_default());
+                    format!("{whole}[{first}:{last}]")
+                }
             })
         })
+    }
+
+    /// The column that a name and its first access are, of a relation: `t.a` of `t.a[1]`.
+    fn column_of_relation(&mut self, root: &ast::Expr, chain: &[ast::AccessExpr]) -> Option<ast::Expr> {
+        let (ast::Expr::Identifier(relation), [ast::AccessExpr::Dot(ast::Expr::Identifier(column)), _, ..]) =
+            (root, chain)
+        else {
+            return None;
+        };
+        let column = ast::Expr::CompoundIdentifier(vec![relation.clone(), column.clone()]);
+        (self.type_of(&column) != SqlType::Unknown).then_some(column)
     }
 
     fn step(&mut self, access: &ast::AccessExpr) -> Option<Step> {
@@ -191,12 +249,13 @@ impl Printer<'_, '_> {
                 Some(Step::Item(self.print(index)))
             }
             ast::AccessExpr::Subscript(ast::Subscript::Slice {
-                lower_bound: Some(lower),
-                upper_bound: Some(upper),
+                lower_bound,
+                upper_bound,
                 stride: None,
             }) => {
-                let lower = self.print(lower);
-                Some(Step::Slice(lower, self.print(upper)))
+                let [lower, upper] =
+                    [lower_bound, upper_bound].map(|bound| bound.as_ref().map(|bound| self.print(bound)));
+                Some(Step::Slice(lower, upper))
             }
             _ => None,
         }
@@ -207,5 +266,5 @@ impl Printer<'_, '_> {
 enum Step {
     Field(String),
     Item(Printed),
-    Slice(Printed, Printed),
+    Slice(Option<Printed>, Option<Printed>),
 }

@@ -7,15 +7,17 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Place};
+use super::coercion::{base, common_type};
+use super::composite_text::items_of_row;
 use super::context_value::is_bare_keyword;
 use super::literal_pins::Written;
-use super::printed::{Around, Printed, Shape, Side, Untyped, number, operands, quoted};
-use super::printed_query::{ShownRelations, is_more_than_a_call, row_items};
-use crate::parse::names;
+use super::printed::{Around, Printed, Shape, Side, Untyped, number, operands, quoted, taken};
+use super::printed_query::{ShownRelations, is_more_than_a_call, row_items, without_parentheses};
 use crate::parse::quoting::quote_ident;
 use crate::parse::walk::visit_expressions;
+use crate::parse::{interval_literal, names};
 use crate::tree::Expr;
-use crate::types::SqlType;
+use crate::types::{FormatSettings, SqlType, Value};
 
 /// Prints expressions that stand at one place.
 pub(super) struct Printer<'p, 'c> {
@@ -41,19 +43,17 @@ impl Printer<'_, '_> {
                 ..self.named(expr)
             },
             E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => self.sublink(expr),
-            E::AtTimeZone { timestamp, time_zone } => {
-                let zone = self.print(time_zone).into_type(&SqlType::Text);
-                let moment = self.print(timestamp);
-                let ty = self.type_of(expr);
-                Printed::call(ty, |text| {
-                    format!("({} AT TIME ZONE {})", text(&moment), text(&zone))
-                })
-            }
             E::CompoundFieldAccess { root, access_chain } => self.accessed(expr, root, access_chain),
             E::Tuple(items) => self.row(items, None),
-            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. } => {
-                self.spelt_call(expr)
-            }
+            E::Substring { .. }
+            | E::Overlay { .. }
+            | E::Trim { .. }
+            | E::IsNormalized { .. }
+            | E::Position { .. }
+            | E::AtTimeZone { .. }
+            | E::Extract { .. }
+            | E::Ceil { .. }
+            | E::Floor { .. } => self.spelt_call(expr),
             E::Value(value) => self.value(expr, value),
             E::TypedString(typed) => match self.untyped(&typed.value) {
                 Some(untyped) => untyped.typed(&self.type_of(expr)),
@@ -63,17 +63,17 @@ impl Printer<'_, '_> {
             E::UnaryOp { op, expr: operand } => self.unary(expr, *op, operand),
             E::IsNull(inner) => self.test(inner, "IS NULL"),
             E::IsNotNull(inner) => self.test(inner, "IS NOT NULL"),
-            E::IsTrue(inner) => self.test(inner, "IS TRUE"),
-            E::IsNotTrue(inner) => self.test(inner, "IS NOT TRUE"),
-            E::IsFalse(inner) => self.test(inner, "IS FALSE"),
-            E::IsNotFalse(inner) => self.test(inner, "IS NOT FALSE"),
-            E::IsUnknown(inner) => self.test(inner, "IS UNKNOWN"),
-            E::IsNotUnknown(inner) => self.test(inner, "IS NOT UNKNOWN"),
-            E::IsDistinctFrom(left, right) => self.infix(left, ("IS DISTINCT FROM", "="), right, Shape::Test),
-            E::IsNotDistinctFrom(left, right) => {
-                let distinct = self.infix(left, ("IS DISTINCT FROM", "="), right, Shape::Test);
-                negated(distinct)
-            }
+            E::IsTrue(inner) => self.truth_test(inner, "IS TRUE"),
+            E::IsNotTrue(inner) => self.truth_test(inner, "IS NOT TRUE"),
+            E::IsFalse(inner) => self.truth_test(inner, "IS FALSE"),
+            E::IsNotFalse(inner) => self.truth_test(inner, "IS NOT FALSE"),
+            E::IsUnknown(inner) => self.truth_test(inner, "IS UNKNOWN"),
+            E::IsNotUnknown(inner) => self.truth_test(inner, "IS NOT UNKNOWN"),
+            E::IsDistinctFrom(left, right) => self.distinct(left, right, "IS NOT NULL"),
+            E::IsNotDistinctFrom(left, right) => match is_null(left) || is_null(right) {
+                true => self.distinct(left, right, "IS NULL"),
+                false => negated(self.distinct(left, right, "IS NOT NULL")),
+            },
             E::Cast {
                 kind: CastKind::Cast | CastKind::DoubleColon,
                 expr: inner,
@@ -81,13 +81,6 @@ impl Printer<'_, '_> {
             } => self.cast(expr, inner),
             E::Case { .. } => self.case(expr),
             E::Function(function) => self.function(expr, function),
-            E::Extract {
-                field, expr: from, ..
-            } => {
-                let (from, ty) = (self.print(from), self.type_of(expr));
-                let field = field.to_string().to_lowercase();
-                Printed::call(ty, |text| format!("EXTRACT({field} FROM {})", text(&from)))
-            }
             E::Array(array) => {
                 let items: Vec<Printed> = array.elem.iter().map(|item| self.print(item)).collect();
                 self.array(expr, items)
@@ -133,15 +126,21 @@ impl Printer<'_, '_> {
                 any: false,
                 expr,
                 pattern,
-                escape_char: None,
-            } => self.matching(expr, if *negated { "!~~" } else { "~~" }, pattern),
+                escape_char,
+            } => {
+                let operator = if *negated { "!~~" } else { "~~" };
+                self.matching(expr, operator, (pattern, escape_char.as_ref()))
+            }
             E::ILike {
                 negated,
                 any: false,
                 expr,
                 pattern,
-                escape_char: None,
-            } => self.matching(expr, if *negated { "!~~*" } else { "~~*" }, pattern),
+                escape_char,
+            } => {
+                let operator = if *negated { "!~~*" } else { "~~*" };
+                self.matching(expr, operator, (pattern, escape_char.as_ref()))
+            }
             other => self.other_words(other),
         }
     }
@@ -156,36 +155,27 @@ impl Printer<'_, '_> {
                     format!("{} COLLATE {collation}", text(&inner, Around::Tight))
                 })
             }
-            E::Position { expr: part, r#in } => {
-                let part = self.print(part).into_type(&SqlType::Text);
-                let whole = self.print(r#in).into_type(&SqlType::Text);
-                Printed::call(SqlType::Int4, |text| {
-                    format!("POSITION(({}) IN ({}))", text(&part), text(&whole))
-                })
+            E::Interval(interval) => {
+                let ty = interval_literal::sql_type(interval).ok();
+                let value = match interval.value.as_ref() {
+                    E::Value(value) => self.untyped(value),
+                    _ => None,
+                };
+                match (value, ty) {
+                    (Some(untyped), Some(ty)) => untyped.typed(&ty),
+                    _ => self.as_written(expr),
+                }
             }
-            E::Interval(interval) => match (interval.value.as_ref(), &interval.leading_field) {
-                (E::Value(value), None) => match self.untyped(value) {
-                    Some(untyped) => untyped.typed(&SqlType::Interval(None)),
-                    None => self.as_written(expr),
-                },
-                _ => self.as_written(expr),
-            },
             E::SimilarTo {
                 negated,
                 expr,
                 pattern,
-                escape_char: None,
+                escape_char,
             } => {
                 let operator = if *negated { "!~" } else { "~" };
                 let value = self.print(expr).into_type(&SqlType::Text);
-                let pattern = self.print(pattern).into_type(&SqlType::Text);
-                Printed::of(Shape::Operator, SqlType::Bool, |text| {
-                    let value = text(&value, Around::Operator(Shape::Operator, Side::Left));
-                    format!(
-                        "{value} {operator} similar_to_escape({})",
-                        text(&pattern, Around::Tight)
-                    )
-                })
+                let pattern = self.escaped("similar_to_escape", pattern, escape_char.as_ref());
+                infix_of(&value, operator, &pattern, Shape::Operator)
             }
             E::AnyOp {
                 left,
@@ -237,21 +227,29 @@ impl Printer<'_, '_> {
             ast::Value::SingleQuotedByteStringLiteral(bits) => {
                 Printed::word(format!("'{bits}'::\"bit\""), self.type_of(expr))
             }
+            ast::Value::HexStringLiteral(digits) => {
+                let ty = SqlType::Bit(None);
+                let bits = Value::parse(&format!("x{digits}"), &ty, &FormatSettings::default());
+                match bits.map(|bits| bits.to_text(&FormatSettings::default())) {
+                    Ok(bits) => Printed::word(format!("'{bits}'::\"bit\""), ty),
+                    Err(_) => self.as_written(expr),
+                }
+            }
             _ => self.as_written(expr),
         }
     }
 
     fn unary(&mut self, expr: &ast::Expr, op: UnaryOperator, operand: &ast::Expr) -> Printed {
         if op == UnaryOperator::Not {
-            return negated(self.print(operand));
+            return negated(self.condition(operand));
         }
         let ty = self.type_of(expr);
-        if let (UnaryOperator::Minus, ast::Expr::Value(value)) = (op, operand)
+        if let (UnaryOperator::Minus, ast::Expr::Value(value)) = (op, without_parentheses(operand))
             && let ast::Value::Number(digits, _) = &value.value
         {
             return number(&format!("-{digits}"), &ty);
         }
-        let operand = self.print(operand).of_base();
+        let operand = self.print(operand).as_only_operand(&op.to_string());
         Printed::of(Shape::of(&op.to_string()), ty, |text| {
             format!("{op} {}", text(&operand, Around::Tight))
         })
@@ -259,27 +257,31 @@ impl Printer<'_, '_> {
 
     fn binary(&mut self, expr: &ast::Expr, left: &ast::Expr, op: &Op, right: &ast::Expr) -> Printed {
         match op {
-            Op::Eq | Op::NotEq if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) => {
+            Op::Eq | Op::NotEq
+                if let (Some(left), Some(right)) = (items_of_row(left), items_of_row(right)) =>
+            {
                 let symbol = if *op == Op::Eq { "=" } else { "<>" };
-                let pairs = left.iter().zip(right);
+                let pairs = left.iter().zip(&right);
                 let pairs =
                     pairs.map(|(one, other)| self.infix(one, (symbol, symbol), other, Shape::Operator));
                 let parts: Vec<Printed> = pairs.collect();
                 connected(&parts, *op == Op::Eq)
             }
+            Op::Overlaps => self.overlaps(left, right),
+            Op::Lt | Op::LtEq | Op::Gt | Op::GtEq
+                if let (Some(left), Some(right)) = (items_of_row(left), items_of_row(right)) =>
+            {
+                self.ordered_rows(&left, op, &right)
+            }
             Op::And | Op::Or => {
                 let mut parts = Vec::new();
                 chain(expr, op, &mut parts);
-                let parts: Vec<Printed> = parts.into_iter().map(|part| self.print(part)).collect();
+                let parts: Vec<Printed> = parts.into_iter().map(|part| self.condition(part)).collect();
                 connected(&parts, *op == Op::And)
             }
             _ => {
                 let ty = self.type_of(expr);
-                let symbol = match op.to_string().as_str() {
-                    "==" => "=".to_string(),
-                    "!=" => "<>".to_string(),
-                    symbol => symbol.to_string(),
-                };
+                let symbol = symbol_of(op);
                 let printed = self.infix(left, (&symbol, &symbol), right, Shape::of(&symbol));
                 Printed { ty, ..printed }
             }
@@ -295,42 +297,76 @@ impl Printer<'_, '_> {
         shape: Shape,
     ) -> Printed {
         let (left, right) = operands(converts, self.print(left), self.print(right));
-        let inside = match shape {
-            Shape::Test => Shape::Operator,
-            shape => shape,
-        };
-        Printed::of(shape, SqlType::Bool, |text| {
-            let left = text(&left, Around::Operator(inside, Side::Left));
-            let right = text(&right, Around::Operator(inside, Side::Right));
-            format!("{left} {words} {right}")
-        })
+        infix_of(&left, words, &right, shape)
     }
 
     fn quantified(&mut self, left: &ast::Expr, (op, words): (&Op, &str), right: &ast::Expr) -> Printed {
         if let ast::Expr::Subquery(query) = right {
-            return self.compared_with_rows(left, &format!("{op} {words}"), query);
+            return self.compared_with_rows(left, (&symbol_of(op), words), query);
         }
         let (left, right) = (self.print(left), self.print(right));
-        let left = match right.ty.item_type() {
-            Some(item) => operands(&op.to_string(), left, Printed::word("", item.clone())).0,
-            None => left,
-        };
-        Printed::of(Shape::Member, SqlType::Bool, |text| {
-            let left = text(&left, Around::Operator(Shape::Operator, Side::Left));
-            let right = text(&right, Around::Operator(Shape::Operator, Side::Right));
-            format!("{left} {op} {words} ({right})")
+        member(left, (&symbol_of(op), words), right)
+    }
+
+    /// LIKE and its like; a pattern with an escape of its own is one that a function makes.
+    fn matching(
+        &mut self,
+        value: &ast::Expr,
+        operator: &str,
+        (pattern, escape): (&ast::Expr, Option<&ast::ValueWithSpan>),
+    ) -> Printed {
+        if escape.is_none() {
+            return self.infix(value, (operator, operator), pattern, Shape::Operator);
+        }
+        let pattern = self.escaped("like_escape", pattern, escape);
+        let (value, pattern) = operands(operator, self.print(value), pattern);
+        infix_of(&value, operator, &pattern, Shape::Operator)
+    }
+
+    /// A pattern as a function makes it of one with another escape.
+    fn escaped(
+        &mut self,
+        function: &str,
+        pattern: &ast::Expr,
+        escape: Option<&ast::ValueWithSpan>,
+    ) -> Printed {
+        let pattern = self.print(pattern).into_type(&SqlType::Text);
+        let escape = escape.and_then(|escape| self.untyped(escape));
+        let escape = escape.map(|untyped| untyped.typed(&SqlType::Text));
+        Printed::call(SqlType::Text, |text| match &escape {
+            Some(escape) => format!("{function}({}, {})", text(&pattern), text(escape)),
+            None => format!("{function}({})", text(&pattern)),
         })
     }
 
-    fn matching(&mut self, value: &ast::Expr, operator: &str, pattern: &ast::Expr) -> Printed {
-        self.infix(value, (operator, operator), pattern, Shape::Operator)
+    /// `a IS DISTINCT FROM b`; beside NULL a test of the other.
+    fn distinct(&mut self, left: &ast::Expr, right: &ast::Expr, beside_null: &str) -> Printed {
+        match (is_null(left), is_null(right)) {
+            (_, true) => self.test(left, beside_null),
+            (true, _) => self.test(right, beside_null),
+            _ => self.infix(left, ("IS DISTINCT FROM", "="), right, Shape::Test),
+        }
+    }
+
+    /// A condition, or NULL as one.
+    pub(super) fn condition(&mut self, expr: &ast::Expr) -> Printed {
+        self.print(expr).as_condition()
+    }
+
+    fn truth_test(&mut self, operand: &ast::Expr, words: &str) -> Printed {
+        let operand = self.condition(operand);
+        tested(&operand, words)
     }
 
     fn test(&mut self, operand: &ast::Expr, words: &str) -> Printed {
         let operand = self.print(operand);
-        Printed::of(Shape::Test, SqlType::Bool, |text| {
-            format!("{} {words}", text(&operand, Around::Tight))
-        })
+        // A literal that is only looked at stays without a type.
+        let operand = match &operand.untyped {
+            Some(untyped) => Printed::word(quoted(&untyped.written.text), SqlType::Unknown),
+            None if operand.plain == "NULL" => Printed::word("NULL::unknown", SqlType::Unknown),
+            None => operand,
+        };
+        tested(&operand, words)
     }
 
     fn between(&mut self, value: &ast::Expr, not: bool, low: &ast::Expr, high: &ast::Expr) -> Printed {
@@ -342,63 +378,34 @@ impl Printer<'_, '_> {
         connected(&parts, !not)
     }
 
+    /// `value = ANY (ARRAY[…])` of the items that name no column, where these are several; the others are compared one by one.
     fn in_list(&mut self, value: &ast::Expr, list: &[ast::Expr], not: bool) -> Printed {
         let (symbol, quantifier) = if not { ("<>", "ALL") } else { ("=", "ANY") };
-        let is_constant = |item: &ast::Expr| {
-            let named = visit_expressions(item, |part| match part {
-                ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => {
-                    std::ops::ControlFlow::Break(())
-                }
-                _ => std::ops::ControlFlow::Continue(()),
-            });
-            named.is_continue()
-        };
+        let (constants, mut others): (Vec<&ast::Expr>, Vec<&ast::Expr>) =
+            list.iter().partition(|item| !names_column(item));
         // There is no array of arrays.
         let is_array = matches!(self.type_of(value), SqlType::Array(_));
-        if is_array || list.len() < 2 || !list.iter().all(is_constant) {
-            let compare = |item| self.infix(value, (symbol, symbol), item, Shape::Operator);
-            let parts: Vec<Printed> = list.iter().map(compare).collect();
-            return connected(&parts, not);
-        }
-        let value = self.print(value);
-        let items: Vec<Printed> = list.iter().map(|item| self.print(item)).collect();
-        // Each item becomes what it would beside the value; varchar is compared as text, all at once.
-        let beside = items
-            .iter()
-            .map(|item| operands("=", value.clone(), item.clone()));
-        let (mut value_text, mut converted) = (value.clone(), Vec::with_capacity(items.len()));
-        for (left, right) in beside {
-            if left.plain.len() >= value_text.plain.len() {
-                value_text = left;
-            }
-            converted.push(right);
-        }
-        let is_varchar =
-            matches!(value.ty, SqlType::Varchar(_)) && items.iter().all(|item| item.untyped.is_some());
-        if value.ty == SqlType::Int8
-            || value.ty == SqlType::Int2 && items.iter().any(|item| item.ty == SqlType::Int8)
-        {
-            converted = converted
-                .into_iter()
-                .map(|item| item.into_type(&SqlType::Int8))
-                .collect();
-        }
-        let array = match is_varchar {
+        let mut printed = None;
+        match !is_array && constants.len() > 1 {
             true => {
-                let varchar = SqlType::Varchar(None);
-                let items = items.into_iter().map(|item| item.into_type(&varchar)).collect();
-                array_of(items, varchar).cast(SqlType::array(SqlType::Text))
+                let value = self.print(value);
+                let items = constants.into_iter().map(|item| self.print(item)).collect();
+                printed = Some(member(
+                    value.clone(),
+                    (symbol, quantifier),
+                    items_beside(&value, items),
+                ));
             }
-            false => {
-                let ty = converted.first().map_or(SqlType::Unknown, |item| item.ty.clone());
-                array_of(converted, ty)
-            }
-        };
-        Printed::of(Shape::Member, SqlType::Bool, |text| {
-            let value = text(&value_text, Around::Operator(Shape::Operator, Side::Left));
-            let array = text(&array, Around::Operator(Shape::Operator, Side::Right));
-            format!("{value} {symbol} {quantifier} ({array})")
-        })
+            false => others = list.iter().collect(),
+        }
+        for item in others {
+            let compared = self.infix(value, (symbol, symbol), item, Shape::Operator);
+            printed = Some(match printed {
+                Some(before) => connected(&[before, compared], not),
+                None => compared,
+            });
+        }
+        printed.unwrap_or_else(|| Printed::word("", SqlType::Unknown))
     }
 
     fn array(&mut self, expr: &ast::Expr, items: Vec<Printed>) -> Printed {
@@ -430,12 +437,26 @@ impl Printer<'_, '_> {
             ast::FunctionArguments::List(list) => list.args.as_slice(),
             _ => return Printed::word(name.to_uppercase(), self.type_of(expr)),
         };
-        let mut printed = Vec::with_capacity(arguments.len());
+        if name == "normalize" {
+            return self.normalize(expr, arguments);
+        }
+        let (mut printed, mut names) = (Vec::with_capacity(arguments.len()), Vec::new());
         for argument in arguments {
-            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
-                return self.as_written(expr);
-            };
-            printed.push(self.print(argument));
+            match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
+                    names.push(None);
+                    printed.push(self.print(argument));
+                }
+                ast::FunctionArg::Named {
+                    name,
+                    arg: ast::FunctionArgExpr::Expr(argument),
+                    ..
+                } => {
+                    names.push(Some(quote_ident(&names::fold(name))));
+                    printed.push(self.print(argument));
+                }
+                _ => return self.as_written(expr),
+            }
         }
         let ty = self.type_of(expr);
         if is_bare_keyword(&name)
@@ -445,6 +466,8 @@ impl Printer<'_, '_> {
         }
         let called = self.called_routine(function);
         let types = match &called {
+            // Of those that are named the places say nothing.
+            _ if names.iter().any(Option::is_some) => vec![SqlType::Unknown; printed.len()],
             Some(called) => called.argument_types(printed.len()),
             None => self.argument_types(expr, &name, &ty, printed.len()),
         };
@@ -471,8 +494,11 @@ impl Printer<'_, '_> {
             (None, _) => quote_ident(&name),
         };
         Printed::call(ty, |text| {
-            let arguments: Vec<String> = printed.iter().map(text).collect();
-            format!("{name}({})", arguments.join(", "))
+            let arguments = printed.iter().zip(&names).map(|(argument, name)| match name {
+                Some(name) => format!("{name} => {}", text(argument)),
+                None => text(argument),
+            });
+            format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))
         })
     }
 
@@ -490,6 +516,55 @@ impl Printer<'_, '_> {
             _ => vec![SqlType::Unknown; count],
         }
     }
+}
+
+/// An array's items in the one type that they have with the value beside which it stands.
+fn items_beside(value: &Printed, items: Vec<Printed>) -> Printed {
+    let all = std::iter::once(value).chain(&items);
+    let types: Vec<SqlType> = all.map(Printed::given_type).collect();
+    match common_type(&types) {
+        Some(common) => {
+            let common = base(&common);
+            array_of(
+                items.into_iter().map(|item| item.into_type(&common)).collect(),
+                common,
+            )
+        }
+        None => array_of(items, SqlType::Unknown),
+    }
+}
+
+/// `value = ANY (array)`, both as the operator takes them.
+fn member(value: Printed, (symbol, quantifier): (&str, &str), array: Printed) -> Printed {
+    let item = array
+        .given_type()
+        .item_type()
+        .cloned()
+        .unwrap_or(SqlType::Unknown);
+    let [ty, item] = taken(symbol, [value.given_type(), item]);
+    let value = value.as_operand(&ty);
+    let array = match item {
+        SqlType::Unknown => array,
+        item => array.as_operand(&SqlType::array(item)),
+    };
+    Printed::of(Shape::Member, SqlType::Bool, |text| {
+        let value = text(&value, Around::Operator(Shape::Operator, Side::Left));
+        let array = text(&array, Around::Operator(Shape::Operator, Side::Right));
+        format!("{value} {symbol} {quantifier} ({array})")
+    })
+}
+
+fn is_null(expr: &ast::Expr) -> bool {
+    matches!(without_parentheses(expr), ast::Expr::Value(value) if value.value == ast::Value::Null)
+}
+
+/// Whether a column is named in an expression.
+fn names_column(expr: &ast::Expr) -> bool {
+    let named = visit_expressions(expr, |part| match part {
+        ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => std::ops::ControlFlow::Break(()),
+        _ => std::ops::ControlFlow::Continue(()),
+    });
+    named.is_break()
 }
 
 /// Whether a function takes an argument of any type, as which a literal has none.
@@ -511,8 +586,42 @@ fn takes_padded(name: &str) -> bool {
     )
 }
 
+/// An operator by PostgreSQL's name.
+fn symbol_of(op: &Op) -> String {
+    if let Op::PGCustomBinaryOperator(parts) = op {
+        return match parts.as_slice() {
+            [schema, symbol] if schema == "pg_catalog" => symbol.clone(),
+            _ => op.to_string(),
+        };
+    }
+    match op.to_string().as_str() {
+        "==" => "=".to_string(),
+        "!=" => "<>".to_string(),
+        symbol => symbol.to_string(),
+    }
+}
+
+/// Two operands with an operator between them.
+fn infix_of(left: &Printed, words: &str, right: &Printed, shape: Shape) -> Printed {
+    let inside = match shape {
+        Shape::Test => Shape::Operator,
+        shape => shape,
+    };
+    Printed::of(shape, SqlType::Bool, |text| {
+        let left = text(left, Around::Operator(inside, Side::Left));
+        let right = text(right, Around::Operator(inside, Side::Right));
+        format!("{left} {words} {right}")
+    })
+}
+
+/// An operand and what is asked of it.
+fn tested(operand: &Printed, words: &str) -> Printed {
+    Printed::of(Shape::Test, SqlType::Bool, |text| {
+        format!("{} {words}", text(operand, Around::Tight))
+    })
+}
+
 pub(super) fn negated(inner: Printed) -> Printed {
-    let inner = inner.of_base();
     Printed::of(Shape::Not, SqlType::Bool, |text| {
         format!("NOT {}", text(&inner, Around::Not))
     })
@@ -523,7 +632,6 @@ fn connected(parts: &[Printed], all: bool) -> Printed {
     if let [only] = parts {
         return only.clone();
     }
-    let parts: Vec<Printed> = parts.iter().map(|part| part.clone().of_base()).collect();
     let (shape, around, word) = match all {
         true => (Shape::And, Around::And, " AND "),
         false => (Shape::Or, Around::Or, " OR "),

@@ -99,6 +99,7 @@ impl Binder<'_> {
             | E::Position { .. }
             | E::Substring { .. }
             | E::Overlay { .. }
+            | E::Trim { .. }
             | E::IsNormalized { .. }
             | E::AtTimeZone { .. } => self.function_syntax(expr, place),
             other => Err(no_value(other)),
@@ -429,9 +430,16 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn unary_function(&mut self, symbol: &str, operand: Bound) -> Result<Bound> {
+    /// A function that stands behind an operator before its operand.
+    pub(super) fn unary_function(&mut self, name: &str, operand: Bound) -> Result<Bound> {
         let ty = operand.ty.clone();
-        match self.resolve_function(symbol, vec![operand]) {
+        let symbol = match name {
+            "abs" => "@",
+            "sqrt" => "|/",
+            "cbrt" => "||/",
+            symbol => symbol,
+        };
+        match self.resolve_function(name, vec![operand]) {
             Err(Error::UndefinedFunction { .. }) => Err(Error::UndefinedOperator {
                 signature: format!("{symbol} {}", type_name(&ty)),
                 ambiguous: false,

@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place};
+use crate::parse::trim;
 use crate::tree::Expr;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -57,6 +58,16 @@ impl Binder<'_> {
                 let parts = [expr, overlay_what, overlay_from].into_iter().chain(overlay_for);
                 let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
                 self.resolve_function("overlay", arguments?)
+            }
+            E::Trim {
+                trim_where,
+                trim_what,
+                expr,
+                ..
+            } => {
+                let parts = std::iter::once(expr).chain(trim_what);
+                let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
+                self.resolve_function(trim::function_name(*trim_where), arguments?)
             }
             E::IsNormalized { expr, form, negated } => {
                 let mut arguments = vec![self.expression(expr, place)?];

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::coercion::{base, promote};
+use super::catalog_operators::operand_types;
+use super::coercion::base;
 use super::literal_pins::{LiteralPins, Written};
 use super::printed_names::type_text;
 use crate::types::{FormatSettings, SqlType, Value};
@@ -186,6 +187,45 @@ impl Printed {
         }
     }
 
+    /// Its type; `Unknown` of a literal that has none of its own.
+    pub(super) fn given_type(&self) -> SqlType {
+        match self.untyped {
+            Some(_) => SqlType::Unknown,
+            None => self.ty.clone(),
+        }
+    }
+
+    /// As what an operator takes: a literal of no type is text where that is not decided, and what has no type stays as it is.
+    pub(super) fn as_operand(self, ty: &SqlType) -> Printed {
+        match (ty, &self.ty) {
+            (SqlType::Unknown, _) if self.untyped.is_some() => self.into_type(&SqlType::Text),
+            (_, SqlType::Unknown) if self.untyped.is_none() && self.plain != "NULL" => self,
+            (ty, _) => self.into_type(ty),
+        }
+    }
+
+    /// As the operand of an operator that has no other.
+    pub(super) fn as_only_operand(self, symbol: &str) -> Printed {
+        let types = operand_types(symbol, &[self.given_type()]).unwrap_or_default();
+        match types.first() {
+            Some(ty) => self.as_operand(ty),
+            None => self.of_base(),
+        }
+    }
+
+    /// Where a function is written in words of its own, conversions are not: a literal alone has its type.
+    pub(super) fn as_part(self, ty: &SqlType) -> Printed {
+        match self.untyped.is_some() || self.plain == "NULL" {
+            true => self.into_type(ty),
+            false => self,
+        }
+    }
+
+    /// As a condition: nobody sees how a domain becomes boolean.
+    pub(super) fn as_condition(self) -> Printed {
+        self.as_part(&SqlType::Bool)
+    }
+
     /// As a value of no domain.
     pub(super) fn of_base(self) -> Printed {
         let ty = self.ty.clone();
@@ -210,7 +250,13 @@ pub(super) fn number(digits: &str, ty: &SqlType) -> Printed {
             let value = Value::parse(digits, &ty, &settings).map(|value| value.to_text(&settings));
             (ty, value.unwrap_or_else(|_| digits.to_string()))
         }
-        ty => (ty.clone(), digits.to_string()),
+        // Without zeros that say nothing, and zero without a sign.
+        ty => (
+            ty.clone(),
+            digits
+                .parse::<i128>()
+                .map_or_else(|_| digits.to_string(), |number| number.to_string()),
+        ),
     };
     let is_bare = digits.starts_with(|first: char| first.is_ascii_digit())
         && match ty {
@@ -246,37 +292,19 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Both operands as PostgreSQL's operator takes them.
 pub(super) fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
-    let (a, b) = (wanted(symbol, &left, &right), wanted(symbol, &right, &left));
-    (left.into_type(&a), right.into_type(&b))
+    let [a, b] = taken(symbol, [left.given_type(), right.given_type()]);
+    (left.as_operand(&a), right.as_operand(&b))
 }
 
-/// The type that an operand has beside another.
-fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
-    use SqlType::{Char, Float4, Float8, Interval, Jsonb, Numeric, Text, Unknown, Varchar};
-    let is_pattern = symbol.contains('~') || matches!(symbol, "||" | "->" | "->>" | "?");
-    let is_float = |ty: &SqlType| matches!(ty, Float4 | Float8);
-    let is_numeric = |ty: &SqlType| matches!(ty, Numeric(_));
-    match (&operand.ty, &other.ty) {
-        _ if operand.untyped.is_some() => match &other.ty {
-            _ if other.untyped.is_some() => Text,
-            _ if is_pattern => Text,
-            Jsonb if symbol == "||" => Jsonb,
-            SqlType::TsVector if symbol == "@@" => SqlType::TsQuery,
-            Varchar(_) => Text,
-            SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date if symbol == "+" => {
-                Interval(Default::default())
-            }
-            Unknown => Text,
-            ty => ty.clone(),
-        },
-        (Varchar(_), _) => Text,
-        (Char(_), Text | Varchar(_)) if !is_pattern && other.untyped.is_none() => Text,
-        // These are there for two of a kind alone.
-        (ty, other) if ty.is_integer() && other.is_integer() && matches!(symbol, "%" | "#" | "&" | "|") => {
-            promote(ty, other).unwrap_or_else(|| ty.clone())
-        }
-        (ty, other) if ty.is_integer() && is_numeric(other) => Numeric(Default::default()),
-        (ty, other) if (ty.is_integer() || is_numeric(ty)) && is_float(other) => Float8,
-        (ty, _) => ty.clone(),
-    }
+/// What PostgreSQL's operator takes beside each other operands of these types.
+pub(super) fn taken(symbol: &str, given: [SqlType; 2]) -> [SqlType; 2] {
+    let taken = operand_types(symbol, &given).and_then(|types| types.try_into().ok());
+    taken.unwrap_or_else(|| {
+        // A type that the catalog knows nothing of has operators for two of its kind.
+        let beside = |own: &SqlType, other: &SqlType| match own {
+            SqlType::Unknown => other.clone(),
+            own => own.clone(),
+        };
+        [beside(&given[0], &given[1]), beside(&given[1], &given[0])]
+    })
 }

@@ -46,23 +46,34 @@ pub(crate) fn query_text(
     };
     let means_the_same = |text: &str| {
         let text = PrintedQuery::unmarked(text);
-        let Ok(parsed) = parse::parse_query(&text) else {
+        let Some(query) = only_query(&text) else {
             return false;
         };
-        let Ok(planned) = plan_query(ctx, &parsed, &[]) else {
+        let Ok(planned) = plan_query(ctx, &query, &[]) else {
             return false;
         };
-        let text_type = |ty: &SqlType| match ty {
+        // How many digits a number has is not said of constants.
+        let plain = |ty: &SqlType| match ty {
             SqlType::Unknown | SqlType::Void => SqlType::Text,
+            SqlType::Numeric(_) => SqlType::Numeric(None),
             ty => ty.clone(),
         };
         let same = |(found, (column, name)): (&OutputColumn, (&OutputColumn, &String))| {
-            found.name == *name && text_type(&found.ty) == text_type(&column.ty)
+            found.name == *name && plain(&found.ty) == plain(&column.ty)
         };
         planned.columns.len() == columns.len()
             && planned.columns.iter().zip(columns.iter().zip(names)).all(same)
     };
     (means_the_same(&printed.plain) && means_the_same(&printed.pretty)).then_some(printed)
+}
+
+/// The query that a text is, as a client's would be read.
+fn only_query(text: &str) -> Option<Box<ast::Query>> {
+    let mut statements = parse::parse(text).ok()?;
+    match statements.pop()?.ast {
+        ast::Statement::Query(query) if statements.is_empty() => Some(query),
+        _ => None,
+    }
 }
 
 /// The query of a view whose columns are these, its literals in the form that every session reads alike.

@@ -128,9 +128,8 @@ impl<P: Probe> TreeCheck<P> {
                 expr,
                 trim_characters,
             } => {
-                // The dialect reads TRIM as a call.
                 verdicts!(self, "Expr::Trim",
-                    trim_where: foreign("TRIM"), trim_what: foreign("TRIM"), expr: must, trim_characters: foreign("TRIM"),
+                    trim_where: read, trim_what: read, expr: must, trim_characters: foreign("TRIM"),
                 );
             }
             Expr::Collate { expr, collation } => {

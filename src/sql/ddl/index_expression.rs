@@ -225,6 +225,7 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
             Expr::Function(_)
                 | Expr::Substring { .. }
                 | Expr::Overlay { .. }
+                | Expr::Trim { .. }
                 | Expr::Position { .. }
                 | Expr::Extract { .. }
                 | Expr::Ceil { .. }
