@@ -1,6 +1,6 @@
 //! The SQL type that a type's name in a statement means. `types` knows the names; this only spells them out.
 
-use sqlparser::ast::{ArrayElemTypeDef, BinaryLength, DataType};
+use sqlparser::ast::{ArrayElemTypeDef, BinaryLength, DataType, ObjectName};
 
 use super::names;
 use crate::types::{PackedKind, SqlType};
@@ -30,6 +30,9 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
                 return Ok(SqlType::Bit(None));
             }
             let folded = names::fold(last);
+            if !may_be_standard(name, &folded) {
+                return Err(undefined(&folded));
+            }
             if SqlType::from_name(folded.trim_start_matches('_'), &[])?.is_none() {
                 return Err(undefined(&folded));
             }
@@ -49,6 +52,15 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
             SqlType::from_formatted(text.trim_matches('"'))?.ok_or_else(|| undefined(&text))
         }
     }
+}
+
+/// Whether a name may mean a type that every database has: by itself, or in their schema. An extension's type is where the extension is.
+fn may_be_standard(name: &ObjectName, folded: &str) -> bool {
+    let schema = match name.0.as_slice() {
+        [.., schema, _] => schema.as_ident().map(names::fold),
+        _ => None,
+    };
+    schema.is_none_or(|schema| schema == "pg_catalog") || folded.trim_start_matches('_') == "citext"
 }
 
 /// The type that LindormTable's name for it means where no type of the database has the name: STRING, LONG, DATETIME.

@@ -11,7 +11,7 @@ use super::table_change::Change;
 use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
     Access, Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, MadeName, Object, ReferentialAction,
-    TableDef,
+    RelationName, TableDef, is_temporary_schema,
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -361,10 +361,15 @@ pub(super) fn uses_column(ctx: &StatementContext, table: &TableDef, id: ColumnId
 fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::ObjectName) -> Result<TableDef> {
     let (schema, bare) = names::relation_name(name)?;
     let schema = schema.as_deref().map(|schema| ctx.settings.schema_meant(schema));
-    let is_own = bare == table.name && schema.is_none_or(|schema| *schema == table.schema);
     // One that is being created is in no catalog yet.
-    if is_own && ctx.catalog.table_by_oid(table.oid).is_none() {
-        return Ok(table.clone());
+    if bare == table.name && ctx.catalog.table_by_oid(table.oid).is_none() {
+        let is_own = match schema {
+            Some(schema) => *schema == table.schema,
+            None => is_first_of_its_name(ctx, table)?,
+        };
+        if is_own {
+            return Ok(table.clone());
+        }
     }
     match relation(ctx, name, Access::Name)? {
         Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
@@ -374,6 +379,27 @@ fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::Object
             format!("referenced relation \"{bare}\" is not a table"),
         )),
     }
+}
+
+/// Whether a table that is being created is the one that its bare name will mean, along the session's path.
+fn is_first_of_its_name(ctx: &StatementContext, table: &TableDef) -> Result<bool> {
+    if is_temporary_schema(&table.schema) {
+        return Ok(true);
+    }
+    for schema in &ctx.settings.search_path {
+        if *schema == table.schema {
+            return Ok(true);
+        }
+        let name = RelationName {
+            schema: Some(schema),
+            name: &table.name,
+            search_path: &[],
+        };
+        if ctx.get_relation(name, Access::Name)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(false)
 }
 
 /// The key over the columns named, or the primary key: its oid, and the columns. Errors: 42703, 42830, 42704.
