@@ -21,7 +21,6 @@ use super::compare;
 use super::definition::{Body, Volatility};
 use super::mismatched_types;
 use super::routine;
-use super::sequence::SEQUENCE_CALLS;
 use super::size::{BatchBytes, within_memory};
 use super::value_array::{ScalarValue, array_of_scalar, scalar_at};
 use crate::system::datafusion_error::{from_arrow, to_datafusion};
@@ -136,10 +135,15 @@ impl BoundFunction {
         }
     }
 
-    /// Whether it does more than answer, or tells what others have done: the order of calls counts.
+    /// Whether it does more than answer, or tells what others have done: the order of calls counts, and how many there are. What changes
+    /// at each call and has to do with the statement does (it takes a lock, tells others, sets, writes), but for random numbers, which
+    /// nobody counts.
     pub fn acts(&self) -> bool {
-        let may_act = matches!(self.body, Body::Routine(..)) || SEQUENCE_CALLS.contains(&self.name.as_str());
-        self.volatility == Volatility::Volatile && may_act
+        let asks_statement = match self.body {
+            Body::Routine(..) | Body::Catalog(_) | Body::CatalogRows(_) | Body::Waiting(_) => true,
+            Body::Batch(_) | Body::Spread(_) | Body::Rows(_) => false,
+        };
+        self.volatility == Volatility::Volatile && asks_statement && self.name != "random"
     }
 
     /// As DataFusion's operators call it.

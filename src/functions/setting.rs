@@ -33,6 +33,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         },
     )
     .on_null()
+    .volatile()
     .bounded(),
 ];
 

@@ -1,5 +1,6 @@
 //! `RowByRow`: rows one at a time, below a select list of which one call may change what another gives (`nextval` beside `currval`,
-//! functions of users that write): a batch is computed column by column, and PostgreSQL computes a row at a time. Put there by `builder`.
+//! functions of users that write): a batch is computed column by column, and PostgreSQL computes a row at a time. Also below what acts (takes
+//! a lock, writes), where perhaps only some of the rows are asked for. Put there by `builder`.
 
 use std::sync::Arc;
 

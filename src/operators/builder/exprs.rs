@@ -10,7 +10,7 @@ use datafusion_physical_plan::async_func::{AsyncFuncExec, AsyncMapper};
 use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
-use crate::functions::evaluate::act_together;
+use crate::functions::evaluate::calls_that_act;
 use crate::operators::row_by_row::RowByRow;
 use crate::operators::varying_columns::VaryingColumns;
 use crate::tree::{Expr, RowSchema, RowSchemaRef};
@@ -22,18 +22,20 @@ impl Builder<'_> {
     }
 }
 
-/// Named expressions over the rows of a node, as columns of this schema.
+/// Named expressions over the rows of a node, as columns of this schema. `may_end`: perhaps only some of the rows are asked for.
 pub(super) fn projected(
     named: Vec<(Arc<dyn PhysicalExpr>, String)>,
-    input: Operator,
+    mut input: Operator,
     schema: &RowSchemaRef,
+    may_end: bool,
 ) -> DataFusionResult<Operator> {
     let (exprs, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
     let varying: Vec<bool> = exprs.iter().map(is_volatile).collect();
-    let (exprs, mut input) = waited_for(exprs, input)?;
-    if act_together(&exprs) {
+    let acting: usize = exprs.iter().map(calls_that_act).sum();
+    if acting > 1 || acting == 1 && may_end {
         input = RowByRow::of(input);
     }
+    let (exprs, input) = waited_for(exprs, input)?;
     let columns = exprs.into_iter().zip(names);
     let columns = columns.map(|(expr, alias)| ProjectionExpr { expr, alias });
     let projection = ProjectionExec::try_new_with_schema_metadata(columns, input, schema.as_arrow())?;

@@ -60,6 +60,7 @@ pub(super) fn build<'a>(plan: &'a Plan, planning: &'a Planning) -> BoxFuture<'a,
                 subqueries: subqueries.places(),
             },
             leaves: leaves::build_scans(plan, planning).await?,
+            may_end: planning.statement().hints.may_end,
         };
         let root = builder.node(plan)?;
         Ok(subqueries.around(root))
@@ -74,13 +75,18 @@ struct Builder<'a> {
     exprs: ExprBuilder,
     /// The scans that no node has taken yet, the next one first.
     leaves: VecDeque<Operator>,
+    /// Whether somebody may ask for some of the rows alone: what acts is called for no others.
+    may_end: bool,
 }
 
 impl Builder<'_> {
     fn node(&mut self, plan: &Plan) -> DataFusionResult<Operator> {
         stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
+            let may_end = self.may_end;
+            self.may_end |= matches!(plan, Plan::Limit(_));
             let inputs = plan.inputs().into_iter().map(|input| self.node(input));
             let inputs = inputs.collect::<DataFusionResult<Vec<_>>>()?;
+            self.may_end = may_end;
             order::with_ordered_inputs(self.over(plan, inputs)?)
         })
     }
@@ -142,7 +148,7 @@ impl Builder<'_> {
             Ok((self.expr(expr, below)?, name))
         });
         let named = named.collect::<DataFusionResult<Vec<_>>>()?;
-        exprs::projected(named, input, &projection.schema)
+        exprs::projected(named, input, &projection.schema, self.may_end)
     }
 }
 

@@ -64,7 +64,7 @@ impl Builder<'_> {
             let column = Arc::new(Column::new(field.name(), at)) as Physical;
             (column, field.name().clone())
         });
-        exprs::projected(columns.collect(), Arc::clone(&told), &window.schema)
+        exprs::projected(columns.collect(), Arc::clone(&told), &window.schema, false)
     }
 
     /// What parts the rows for a call: not what is the same in all of them, nor what is another key again. Of those DataFusion cannot always

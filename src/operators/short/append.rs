@@ -13,6 +13,7 @@ use super::read::TableRead;
 use crate::catalog::{TableDef, have_like_keys};
 use crate::logical::placeholder::Constants;
 use crate::operators::renamed_batch::as_rows_of;
+use crate::parse::Hints;
 use crate::plan::{OrderColumn, PartitionPlaces};
 use crate::scan::{Rows, RowsStream};
 use crate::system::StatementContext;
@@ -31,6 +32,8 @@ pub(super) struct Append {
     turn: Option<Turn>,
     /// Chains that give the totals of each member, which are all that is wanted; see `ends_of_parts`.
     totals: Option<Arc<[ShortPlan]>>,
+    /// Something in them acts: it is called for the rows that somebody asks for alone.
+    acts: bool,
 }
 
 /// Chains that each read a partition of one table, all by the same conditions.
@@ -59,6 +62,7 @@ impl Append {
         Append {
             partitions: partitions_of(&members),
             are_alike: are_alike(&members),
+            acts: members.iter().any(ShortPlan::acts),
             members: members.into(),
             schema,
             turn: None,
@@ -127,6 +131,8 @@ impl Append {
         figures: Option<&Arc<StepFigures>>,
     ) -> Result<Option<AppendedRows>> {
         let (places, is_ordered) = self.places(constants);
+        let within = self.acts.then(|| with_end(ctx));
+        let ctx = within.as_ref().unwrap_or(ctx);
         if let Some(totals) = &self.totals {
             let totals = Members {
                 chains: totals,
@@ -180,6 +186,17 @@ impl Append {
             }
         };
         rows.rows.map(batch).boxed()
+    }
+}
+
+/// The statement, of whose rows perhaps not all are asked for.
+fn with_end(ctx: &StatementContext) -> StatementContext {
+    StatementContext {
+        hints: Hints {
+            may_end: true,
+            ..ctx.hints.clone()
+        },
+        ..ctx.clone()
     }
 }
 

@@ -47,6 +47,10 @@ pub(super) fn read_subquery(
     if !(may_drive || rows.is_cheap()) {
         return None;
     }
+    // What acts is called until there is a row, which the general plan knows.
+    if value.is_none() && rows.steps.iter_mut().any(Step::acts) {
+        return None;
+    }
     let mut over_none = None;
     match (&value, aggregate) {
         (Some(value), Some(aggregate)) => {
