@@ -41,6 +41,7 @@ impl Binder<'_> {
         if items.is_empty() {
             return Bound::constant(&Value::Array(ArrayValue::default()), array);
         }
+        let holds_arrays = items.iter().any(|item| matches!(item, ast::Expr::Array(_)));
         let cast = |written: &ast::Expr| {
             if let ast::Expr::Array(inner) = written {
                 return self.array_cast_to(&inner.elem, item, place);
@@ -48,6 +49,8 @@ impl Binder<'_> {
             let bound = self.expression(written, place)?;
             let target = match bound.ty {
                 SqlType::Array(_) => array.clone(),
+                // A literal beside arrays is one.
+                SqlType::Unknown if holds_arrays => array.clone(),
                 _ => item.clone(),
             };
             self.cast_bound(bound, target)

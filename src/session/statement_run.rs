@@ -10,6 +10,7 @@ use super::{CopyFrom, CopyTo, Reply};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Cursor, OpenedCursor, Outcome, Statement};
 use crate::system::{CursorPosition, Parameters, Settings, StatementContext, StatementMemory};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// One run of a statement.
@@ -134,7 +135,7 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
             let (at, column) = rest.next()?;
             // Where it comes from is no part of what was told: a table that is made again, or a view, may give it as well. The NULL of a
             // column that no write has made yet is one of any type.
-            let is_as_told = column.is_unwritten || column.ty == wanted.ty;
+            let is_as_told = column.is_unwritten || is_same(&column.ty, &wanted.ty);
             if column.name == wanted.name && is_as_told {
                 kept.push(at);
                 break;
@@ -145,4 +146,10 @@ fn kept_columns(described: &[OutputColumn], found: &[OutputColumn]) -> Option<Ve
         }
     }
     rest.all(|(_, column)| column.table_oid != 0).then_some(kept)
+}
+
+/// Whether a client that was told of one type takes the values of the other: those of a row type whose columns have changed, too.
+fn is_same(found: &SqlType, told: &SqlType) -> bool {
+    let is_of_rows = matches!(found.innermost(), SqlType::Record(row) if !row.is_anonymous());
+    found == told || is_of_rows && found.oid() == told.oid()
 }

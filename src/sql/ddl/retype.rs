@@ -13,6 +13,7 @@ use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
+use crate::parse::quoting::qualified;
 use crate::parse::type_collation;
 use crate::query;
 use crate::query::type_name::{NamedType, declared_type};
@@ -61,17 +62,14 @@ pub(super) async fn set_type(
     triggers::check_no_users_of_column(&change.table, &column)?;
     check_keys(change, &column, &ty)?;
     expiry::check_retype(&change.table, &column.name, &ty)?;
-    if column.is_serial() && !ty.is_integer() {
-        return Err(match column.default {
-            Some(ColumnDefault::Identity { .. }) => Error::InvalidParameter {
-                message: "identity column type must be smallint, integer, or bigint".to_string(),
-                hint: None,
-            },
-            _ => default_mismatch(&column.name, &ty),
+    if matches!(column.default, Some(ColumnDefault::Identity { .. })) && !ty.is_integer() {
+        return Err(Error::InvalidParameter {
+            message: "identity column type must be smallint, integer, or bigint".to_string(),
+            hint: None,
         });
     }
     retype_sequence(ctx, &change.table, &column, &ty).await?;
-    let default = retyped_default(ctx, &column, &ty).await?;
+    let default = retyped_default(ctx, &change.table, &column, &ty).await?;
     // What is stored must pass a new domain: all rows are written anew, which asks them.
     let stays = using.is_none()
         && column.generation().is_none()
@@ -110,6 +108,7 @@ fn check_no_dependents(table: &TableDef, column: &ColumnDef) -> Result<()> {
 /// The default of a column that gets another type. Errors: 42804.
 async fn retyped_default(
     ctx: &StatementContext,
+    table: &TableDef,
     column: &ColumnDef,
     ty: &SqlType,
 ) -> Result<Option<ColumnDefault>> {
@@ -137,6 +136,17 @@ async fn retyped_default(
                 return Err(default_mismatch(&column.name, ty));
             }
             let read = default::read(ctx, &expr, ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, ty))
+        }
+        // The next number as a value of the type.
+        Some(ColumnDefault::Sequence { .. }) if !ty.is_integer() => {
+            let sequence = sequence::of_column(ctx, table, column);
+            let Some(sequence) = sequence.filter(|_| becomes(&SqlType::Int8, ty)) else {
+                return Err(default_mismatch(&column.name, ty));
+            };
+            let name = qualified(&sequence.schema, &sequence.name).replace('\'', "''");
+            let next = dml::parse_expression(&format!("nextval('{name}')"))?;
+            let read = default::read(ctx, &next, ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, ty))
         }
         other => Ok(other.clone()),
