@@ -7,6 +7,7 @@ mod cursor;
 mod edit_distance;
 mod fault;
 mod nearest;
+mod operator_hint;
 mod raised_state;
 mod report;
 pub mod utf8;

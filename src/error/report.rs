@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::operator_hint::operator_hint;
 use super::{DuplicateKind, Error, Limit, TextPlace};
 
 /// Names of what an error is about, each where it is about such a thing.
@@ -324,15 +325,10 @@ impl Error {
             | Error::InvalidParameter { hint, .. }
             | Error::PlanChanged { hint }
             | Error::FeatureNotSupported { hint, .. } => hint.clone(),
-            Error::UndefinedOperator { signature, ambiguous } => Some(
-                match (*ambiguous, is_of_one_operand(signature)) {
-                    (true, true) => "Could not choose a best candidate operator. You might need to add an explicit type cast.",
-                    (true, false) => "Could not choose a best candidate operator. You might need to add explicit type casts.",
-                    (false, true) => "No operator matches the given name and argument type. You might need to add an explicit type cast.",
-                    (false, false) => "No operator matches the given name and argument types. You might need to add explicit type casts.",
-                }
-                .to_string(),
-            ),
+            Error::UndefinedOperator {
+                signature,
+                ambiguous,
+            } => Some(operator_hint(signature, *ambiguous)),
             Error::FullScan { hint, .. } | Error::LimitExceeded { hint, .. } => Some(hint.clone()),
             Error::TooManyKeys { .. } => Some(
                 "Split the IN lists over several statements, or raise keyspan.multi_get_max_keys.".to_string(),
@@ -596,9 +592,4 @@ impl Limit {
             Limit::Connections => "53300",
         }
     }
-}
-
-/// Whether an operator's signature begins with it.
-fn is_of_one_operand(signature: &str) -> bool {
-    !signature.starts_with(|first: char| first.is_alphanumeric() || matches!(first, '"' | '_'))
 }

@@ -3,10 +3,10 @@
 
 use sqlparser::ast;
 
-use super::composite_text::items_of_row;
-use super::condition_text::{Printer, negated};
+use super::condition_text::Printer;
 use super::printed::{Printed, taken};
-use super::printed_query::{Outputs, as_test, direction, grouped, resolved};
+use super::printed_conditions::negated;
+use super::printed_query::{Outputs, as_test, direction, grouped, items_of_row, resolved};
 use super::query_layout::QueryLayout;
 use super::routine_call::concrete;
 use super::scope::Outer;

@@ -5,21 +5,12 @@ use sqlparser::ast;
 use super::condition_text::Printer;
 use super::printed::{Printed, operands};
 use super::printed_names::type_text;
-use super::printed_query::{as_test, resolved, row_items, without_parentheses};
+use super::printed_query::{as_test, items_of_row, resolved, without_parentheses};
 use super::type_name::{NamedType, named_type_in};
 use crate::catalog::{Relation, TypeDef, standard_name};
 use crate::parse::names;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
-
-/// The items of a row that is written as one.
-pub(super) fn items_of_row(expr: &ast::Expr) -> Option<Vec<ast::Expr>> {
-    match without_parentheses(expr) {
-        ast::Expr::Tuple(items) => Some(items.clone()),
-        ast::Expr::Function(function) => row_items(function),
-        _ => None,
-    }
-}
 
 impl Printer<'_, '_> {
     /// A domain's name: in a query with its schema.

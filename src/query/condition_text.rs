@@ -7,16 +7,12 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Place};
-use super::coercion::{base, common_type};
-use super::composite_text::items_of_row;
-use super::context_value::is_bare_keyword;
 use super::literal_pins::Written;
-use super::printed::{Around, Printed, Shape, Side, Untyped, number, operands, quoted, taken};
-use super::printed_query::{ShownRelations, is_more_than_a_call, row_items, without_parentheses};
+use super::printed::{Around, Printed, Shape, Untyped, number, operands, quoted};
+use super::printed_conditions::{array_of, connected, infix_of, negated, symbol_of, tested};
+use super::printed_query::{ShownRelations, items_of_row, without_parentheses};
 use crate::parse::quoting::quote_ident;
-use crate::parse::walk::visit_expressions;
 use crate::parse::{interval_literal, names};
-use crate::tree::Expr;
 use crate::types::{FormatSettings, SqlType, Value};
 
 /// Prints expressions that stand at one place.
@@ -289,7 +285,7 @@ impl Printer<'_, '_> {
     }
 
     /// Two operands, converted as the operator `converts` wants it.
-    fn infix(
+    pub(super) fn infix(
         &mut self,
         left: &ast::Expr,
         (words, converts): (&str, &str),
@@ -298,14 +294,6 @@ impl Printer<'_, '_> {
     ) -> Printed {
         let (left, right) = operands(converts, self.print(left), self.print(right));
         infix_of(&left, words, &right, shape)
-    }
-
-    fn quantified(&mut self, left: &ast::Expr, (op, words): (&Op, &str), right: &ast::Expr) -> Printed {
-        if let ast::Expr::Subquery(query) = right {
-            return self.compared_with_rows(left, (&symbol_of(op), words), query);
-        }
-        let (left, right) = (self.print(left), self.print(right));
-        member(left, (&symbol_of(op), words), right)
     }
 
     /// LIKE and its like; a pattern with an escape of its own is one that a function makes.
@@ -378,36 +366,6 @@ impl Printer<'_, '_> {
         connected(&parts, !not)
     }
 
-    /// `value = ANY (ARRAY[…])` of the items that name no column, where these are several; the others are compared one by one.
-    fn in_list(&mut self, value: &ast::Expr, list: &[ast::Expr], not: bool) -> Printed {
-        let (symbol, quantifier) = if not { ("<>", "ALL") } else { ("=", "ANY") };
-        let (constants, mut others): (Vec<&ast::Expr>, Vec<&ast::Expr>) =
-            list.iter().partition(|item| !names_column(item));
-        // There is no array of arrays.
-        let is_array = matches!(self.type_of(value), SqlType::Array(_));
-        let mut printed = None;
-        match !is_array && constants.len() > 1 {
-            true => {
-                let value = self.print(value);
-                let items = constants.into_iter().map(|item| self.print(item)).collect();
-                printed = Some(member(
-                    value.clone(),
-                    (symbol, quantifier),
-                    items_beside(&value, items),
-                ));
-            }
-            false => others = list.iter().collect(),
-        }
-        for item in others {
-            let compared = self.infix(value, (symbol, symbol), item, Shape::Operator);
-            printed = Some(match printed {
-                Some(before) => connected(&[before, compared], not),
-                None => compared,
-            });
-        }
-        printed.unwrap_or_else(|| Printed::word("", SqlType::Unknown))
-    }
-
     fn array(&mut self, expr: &ast::Expr, items: Vec<Printed>) -> Printed {
         match self.type_of(expr) {
             SqlType::Array(item) => {
@@ -421,225 +379,10 @@ impl Printer<'_, '_> {
             _ => array_of(items, SqlType::Unknown),
         }
     }
-
-    fn function(&mut self, expr: &ast::Expr, function: &ast::Function) -> Printed {
-        let is_more = is_more_than_a_call(function) || self.binder.is_user_aggregate(function);
-        if self.shown.is_some() && is_more {
-            return self.call_with_clauses(expr, function);
-        }
-        if let Some(items) = row_items(function) {
-            return self.row(&items, None);
-        }
-        let Some(name) = names::last_name(&function.name) else {
-            return self.as_written(expr);
-        };
-        let arguments = match &function.args {
-            ast::FunctionArguments::List(list) => list.args.as_slice(),
-            _ => return Printed::word(name.to_uppercase(), self.type_of(expr)),
-        };
-        if name == "normalize" {
-            return self.normalize(expr, arguments);
-        }
-        let (mut printed, mut names) = (Vec::with_capacity(arguments.len()), Vec::new());
-        for argument in arguments {
-            match argument {
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
-                    names.push(None);
-                    printed.push(self.print(argument));
-                }
-                ast::FunctionArg::Named {
-                    name,
-                    arg: ast::FunctionArgExpr::Expr(argument),
-                    ..
-                } => {
-                    names.push(Some(quote_ident(&names::fold(name))));
-                    printed.push(self.print(argument));
-                }
-                _ => return self.as_written(expr),
-            }
-        }
-        let ty = self.type_of(expr);
-        if is_bare_keyword(&name)
-            && let [ast::FunctionArg::Unnamed(digits)] = arguments
-        {
-            return Printed::word(format!("{}({digits})", name.to_uppercase()), ty);
-        }
-        let called = self.called_routine(function);
-        let types = match &called {
-            // Of those that are named the places say nothing.
-            _ if names.iter().any(Option::is_some) => vec![SqlType::Unknown; printed.len()],
-            Some(called) => called.argument_types(printed.len()),
-            None => self.argument_types(expr, &name, &ty, printed.len()),
-        };
-        let printed = match <[Printed; 2]>::try_from(printed) {
-            // As what `=` compares.
-            Ok([one, other]) if name == "nullif" => <[Printed; 2]>::from(operands("=", one, other)).into(),
-            Ok(both) => both.into(),
-            Err(printed) => printed,
-        };
-        let printed: Vec<Printed> = printed
-            .into_iter()
-            .zip(types)
-            .enumerate()
-            .map(|(at, (argument, ty))| match &argument.untyped {
-                Some(untyped) if takes_any(&name, at) => Printed::word(quoted(&untyped.written.text), ty),
-                None if takes_any(&name, at) => argument,
-                None if takes_padded(&name) && matches!(argument.ty, SqlType::Char(_)) => argument,
-                _ => argument.into_type(&ty),
-            })
-            .collect();
-        let name = match (called, name.as_str()) {
-            (Some(called), _) => called.name,
-            (None, "coalesce" | "nullif" | "greatest" | "least") => name.to_uppercase(),
-            (None, _) => quote_ident(&name),
-        };
-        Printed::call(ty, |text| {
-            let arguments = printed.iter().zip(&names).map(|(argument, name)| match name {
-                Some(name) => format!("{name} => {}", text(argument)),
-                None => text(argument),
-            });
-            format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))
-        })
-    }
-
-    /// What a function takes its arguments as; `Unknown` where they are as they are.
-    fn argument_types(&mut self, expr: &ast::Expr, name: &str, ty: &SqlType, count: usize) -> Vec<SqlType> {
-        match name {
-            "coalesce" | "greatest" | "least" => return vec![ty.clone(); count],
-            "nullif" => return vec![SqlType::Unknown; count],
-            _ => {}
-        }
-        match self.binder.expression(expr, self.place).map(|bound| bound.expr) {
-            Ok(Expr::ScalarFunction(call)) if call.func.arguments().len() == count => {
-                call.func.arguments().to_vec()
-            }
-            _ => vec![SqlType::Unknown; count],
-        }
-    }
-}
-
-/// An array's items in the one type that they have with the value beside which it stands.
-fn items_beside(value: &Printed, items: Vec<Printed>) -> Printed {
-    let all = std::iter::once(value).chain(&items);
-    let types: Vec<SqlType> = all.map(Printed::given_type).collect();
-    match common_type(&types) {
-        Some(common) => {
-            let common = base(&common);
-            array_of(
-                items.into_iter().map(|item| item.into_type(&common)).collect(),
-                common,
-            )
-        }
-        None => array_of(items, SqlType::Unknown),
-    }
-}
-
-/// `value = ANY (array)`, both as the operator takes them.
-fn member(value: Printed, (symbol, quantifier): (&str, &str), array: Printed) -> Printed {
-    let item = array
-        .given_type()
-        .item_type()
-        .cloned()
-        .unwrap_or(SqlType::Unknown);
-    let [ty, item] = taken(symbol, [value.given_type(), item]);
-    let value = value.as_operand(&ty);
-    let array = match item {
-        SqlType::Unknown => array,
-        item => array.as_operand(&SqlType::array(item)),
-    };
-    Printed::of(Shape::Member, SqlType::Bool, |text| {
-        let value = text(&value, Around::Operator(Shape::Operator, Side::Left));
-        let array = text(&array, Around::Operator(Shape::Operator, Side::Right));
-        format!("{value} {symbol} {quantifier} ({array})")
-    })
 }
 
 fn is_null(expr: &ast::Expr) -> bool {
     matches!(without_parentheses(expr), ast::Expr::Value(value) if value.value == ast::Value::Null)
-}
-
-/// Whether a column is named in an expression.
-fn names_column(expr: &ast::Expr) -> bool {
-    let named = visit_expressions(expr, |part| match part {
-        ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => std::ops::ControlFlow::Break(()),
-        _ => std::ops::ControlFlow::Continue(()),
-    });
-    named.is_break()
-}
-
-/// Whether a function takes an argument of any type, as which a literal has none.
-fn takes_any(name: &str, at: usize) -> bool {
-    match name {
-        "concat" | "json_build_array" | "json_build_object" | "jsonb_build_array" | "jsonb_build_object" => {
-            true
-        }
-        "concat_ws" | "format" => at > 0,
-        _ => false,
-    }
-}
-
-/// Whether PostgreSQL has the function for character(n), too.
-fn takes_padded(name: &str) -> bool {
-    matches!(
-        name,
-        "length" | "char_length" | "character_length" | "octet_length"
-    )
-}
-
-/// An operator by PostgreSQL's name.
-fn symbol_of(op: &Op) -> String {
-    if let Op::PGCustomBinaryOperator(parts) = op {
-        return match parts.as_slice() {
-            [schema, symbol] if schema == "pg_catalog" => symbol.clone(),
-            _ => op.to_string(),
-        };
-    }
-    match op.to_string().as_str() {
-        "==" => "=".to_string(),
-        "!=" => "<>".to_string(),
-        symbol => symbol.to_string(),
-    }
-}
-
-/// Two operands with an operator between them.
-fn infix_of(left: &Printed, words: &str, right: &Printed, shape: Shape) -> Printed {
-    let inside = match shape {
-        Shape::Test => Shape::Operator,
-        shape => shape,
-    };
-    Printed::of(shape, SqlType::Bool, |text| {
-        let left = text(left, Around::Operator(inside, Side::Left));
-        let right = text(right, Around::Operator(inside, Side::Right));
-        format!("{left} {words} {right}")
-    })
-}
-
-/// An operand and what is asked of it.
-fn tested(operand: &Printed, words: &str) -> Printed {
-    Printed::of(Shape::Test, SqlType::Bool, |text| {
-        format!("{} {words}", text(operand, Around::Tight))
-    })
-}
-
-pub(super) fn negated(inner: Printed) -> Printed {
-    Printed::of(Shape::Not, SqlType::Bool, |text| {
-        format!("NOT {}", text(&inner, Around::Not))
-    })
-}
-
-/// Conditions joined by AND or OR; one alone stays as it is.
-fn connected(parts: &[Printed], all: bool) -> Printed {
-    if let [only] = parts {
-        return only.clone();
-    }
-    let (shape, around, word) = match all {
-        true => (Shape::And, Around::And, " AND "),
-        false => (Shape::Or, Around::Or, " OR "),
-    };
-    Printed::of(shape, SqlType::Bool, |text| {
-        let parts: Vec<String> = parts.iter().map(|part| text(part, around)).collect();
-        parts.join(word)
-    })
 }
 
 /// The parts of a chain of one connective, as it is written from left to right.
@@ -655,11 +398,4 @@ fn chain<'a>(expr: &'a ast::Expr, connective: &Op, parts: &mut Vec<&'a ast::Expr
         },
         part => parts.push(part),
     }
-}
-
-fn array_of(items: Vec<Printed>, item: SqlType) -> Printed {
-    Printed::call(SqlType::array(item), |text| {
-        let items: Vec<String> = items.iter().map(text).collect();
-        format!("ARRAY[{}]", items.join(", "))
-    })
 }

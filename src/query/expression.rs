@@ -5,6 +5,7 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, type_name};
 use super::context_value::is_bare_keyword;
+use super::function_syntax::is_spelt;
 use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, matching_symbol, no_operator};
@@ -93,15 +94,7 @@ impl Binder<'_> {
             E::QualifiedWildcard(name, _) => self.row_of_wildcard(name, place),
             E::Array(array) => self.array(&array.elem, place),
             E::CompoundFieldAccess { root, access_chain } => self.field_access(root, access_chain, place),
-            E::Extract { .. }
-            | E::Ceil { .. }
-            | E::Floor { .. }
-            | E::Position { .. }
-            | E::Substring { .. }
-            | E::Overlay { .. }
-            | E::Trim { .. }
-            | E::IsNormalized { .. }
-            | E::AtTimeZone { .. } => self.function_syntax(expr, place),
+            other if is_spelt(other) => self.function_syntax(other, place),
             other => Err(no_value(other)),
         }
     }

@@ -8,6 +8,23 @@ use crate::tree::Expr;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
+/// Whether it is such a construct.
+pub(super) fn is_spelt(expr: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    matches!(
+        expr,
+        E::Extract { .. }
+            | E::Ceil { .. }
+            | E::Floor { .. }
+            | E::Position { .. }
+            | E::Substring { .. }
+            | E::Overlay { .. }
+            | E::Trim { .. }
+            | E::IsNormalized { .. }
+            | E::AtTimeZone { .. }
+    )
+}
+
 impl Binder<'_> {
     /// Constructs that are syntax for a call.
     pub(super) fn function_syntax(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
@@ -59,16 +76,7 @@ impl Binder<'_> {
                 let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
                 self.resolve_function("overlay", arguments?)
             }
-            E::Trim {
-                trim_where,
-                trim_what,
-                expr,
-                ..
-            } => {
-                let parts = std::iter::once(expr).chain(trim_what);
-                let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
-                self.resolve_function(trim::function_name(*trim_where), arguments?)
-            }
+            E::Trim { .. } => self.trim(expr, place),
             E::IsNormalized { expr, form, negated } => {
                 let mut arguments = vec![self.expression(expr, place)?];
                 if let Some(form) = form {
@@ -87,6 +95,21 @@ impl Binder<'_> {
             }
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
+    }
+
+    fn trim(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
+        let ast::Expr::Trim {
+            trim_where,
+            trim_what,
+            expr,
+            ..
+        } = expr
+        else {
+            return Err(Error::internal("a TRIM that is none"));
+        };
+        let parts = std::iter::once(expr).chain(trim_what);
+        let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
+        self.resolve_function(trim::function_name(*trim_where), arguments?)
     }
 }
 

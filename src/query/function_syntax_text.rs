@@ -3,8 +3,9 @@
 
 use sqlparser::ast;
 
-use super::condition_text::{Printer, negated};
+use super::condition_text::Printer;
 use super::printed::Printed;
+use super::printed_conditions::negated;
 use super::printed_query::as_test;
 use crate::types::SqlType;
 

@@ -91,6 +91,15 @@ pub(super) fn row_items(function: &ast::Function) -> Option<Vec<ast::Expr>> {
     is_row.then(|| items.collect()).flatten()
 }
 
+/// The items of a row that is written as one.
+pub(super) fn items_of_row(expr: &ast::Expr) -> Option<Vec<ast::Expr>> {
+    match without_parentheses(expr) {
+        ast::Expr::Tuple(items) => Some(items.clone()),
+        ast::Expr::Function(function) => row_items(function),
+        _ => None,
+    }
+}
+
 /// What is not a column alone stands in parentheses where it could be read as something else.
 pub(super) fn grouped(printed: Printed, expr: &ast::Expr) -> Printed {
     match without_parentheses(expr) {

@@ -7,18 +7,17 @@ use sqlparser::ast::{
     self, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial, Ident,
 };
 
+use super::referenced_table::referenced_table;
 use super::table_change::Change;
 use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
-    Access, Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, MadeName, Object, ReferentialAction,
-    RelationName, TableDef, is_temporary_schema,
+    Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, MadeName, ReferentialAction, TableDef,
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::quoting::quote_ident;
 use crate::parse::{names, set_columns};
 use crate::sql::dml;
-use crate::sql::relation::relation;
 use crate::store::LockMode;
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
@@ -355,51 +354,6 @@ pub(super) fn uses_column(ctx: &StatementContext, table: &TableDef, id: ColumnId
             .catalog
             .references_to(table.oid)
             .any(|(_, key)| key.referenced.contains(&id))
-}
-
-/// The table that is referred to. Errors: 42P01, 42809.
-fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::ObjectName) -> Result<TableDef> {
-    let (schema, bare) = names::relation_name(name)?;
-    let schema = schema.as_deref().map(|schema| ctx.settings.schema_meant(schema));
-    // One that is being created is in no catalog yet.
-    if bare == table.name && ctx.catalog.table_by_oid(table.oid).is_none() {
-        let is_own = match schema {
-            Some(schema) => *schema == table.schema,
-            None => is_first_of_its_name(ctx, table)?,
-        };
-        if is_own {
-            return Ok(table.clone());
-        }
-    }
-    match relation(ctx, name, Access::Name)? {
-        Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
-        Object::Table(known) if !known.is_materialized_view() => Ok(TableDef::clone(known)),
-        _ => Err(fault(
-            StatementFault::WrongObjectType,
-            format!("referenced relation \"{bare}\" is not a table"),
-        )),
-    }
-}
-
-/// Whether a table that is being created is the one that its bare name will mean, along the session's path.
-fn is_first_of_its_name(ctx: &StatementContext, table: &TableDef) -> Result<bool> {
-    if is_temporary_schema(&table.schema) {
-        return Ok(true);
-    }
-    for schema in &ctx.settings.search_path {
-        if *schema == table.schema {
-            return Ok(true);
-        }
-        let name = RelationName {
-            schema: Some(schema),
-            name: &table.name,
-            search_path: &[],
-        };
-        if ctx.get_relation(name, Access::Name)?.is_some() {
-            return Ok(false);
-        }
-    }
-    Ok(false)
 }
 
 /// The key over the columns named, or the primary key: its oid, and the columns. Errors: 42703, 42830, 42704.

@@ -78,6 +78,7 @@ mod partition_rules;
 mod partition_triggers;
 mod primary_key;
 mod printed_rename;
+mod referenced_table;
 mod region;
 mod region_bounds;
 mod rekey;

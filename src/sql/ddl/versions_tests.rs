@@ -81,7 +81,7 @@ impl Model {
         u.is_some() && self.seen().any(|(k, row)| k != but && row.0 == u)
     }
 
-    /// Whether a write of a time comes before the row as it is.
+    /// Whether a write of a time comes before the row as it is. `now`: by the clock, for its commit is later than that.
     fn is_past(&self, k: i64, given: Option<i64>, now: i64) -> bool {
         match self.rows.get(&k).and_then(|chain| chain.first()) {
             Some(Version { row: None, .. }) | None => false,
@@ -102,7 +102,8 @@ impl Model {
         }
     }
 
-    fn put(&mut self, k: i64, row: Row, given: Option<i64>, now: i64) {
+    /// `began`: when the statement began, as its transaction knows it.
+    fn put(&mut self, k: i64, row: Row, given: Option<i64>, (began, now): (i64, i64)) {
         let is_past = self.is_past(k, given, now);
         let chain = self.rows.entry(k).or_default();
         let row = Some(row);
@@ -123,7 +124,7 @@ impl Model {
             match chain.first_mut().filter(|top| top.row.is_some()) {
                 Some(top) if top.time == time => top.row = row,
                 Some(top) if top.time == UNSETTLED => {
-                    top.time = now;
+                    top.time = began;
                     chain.insert(0, Version { time, row });
                 }
                 _ => chain.insert(0, Version { time, row }),
@@ -240,7 +241,7 @@ impl Walk<Model> {
     async fn step(&mut self) {
         let passed = self.random.random_range(1..6) * MILLI;
         self.pass_time(passed);
-        let now = self.time();
+        let (began, now) = (self.time(), self.now);
         let (k, u, v) = (
             self.random.random_range(0..5),
             Some(self.random.random_range(0..8)).filter(|u| *u < 6),
@@ -248,7 +249,7 @@ impl Walk<Model> {
         );
         let given = match self.model.history {
             None if self.random.random_range(0..3) == 0 => {
-                Some(now + self.random.random_range(-25..8) * MILLI)
+                Some(began + self.random.random_range(-25..8) * MILLI)
             }
             _ => None,
         };
@@ -259,7 +260,7 @@ impl Walk<Model> {
                 let result = match self.model.row(k).is_some() || self.model.has_u(u, k) {
                     true => Err("23505"),
                     false => {
-                        after.put(k, (u, v), given, now);
+                        after.put(k, (u, v), given, (began, now));
                         Ok("INSERT 0 1".to_string())
                     }
                 };
@@ -268,7 +269,7 @@ impl Walk<Model> {
             }
             4..=7 => {
                 let base = self.model.base(k, given, now);
-                after.put(k, (base.and_then(|row| row.0), v), given, now);
+                after.put(k, (base.and_then(|row| row.0), v), given, (began, now));
                 let statement = format!("UPSERT {hint} INTO t (k, v) VALUES ({k}, {v})");
                 self.expect(statement, Ok("INSERT 0 1".to_string()), after).await;
             }
@@ -277,7 +278,7 @@ impl Walk<Model> {
                     None => Ok("UPDATE 0".to_string()),
                     Some(_) if !self.model.is_past(k, given, now) && self.model.has_u(u, k) => Err("23505"),
                     Some(_) => {
-                        after.put(k, (u, v), given, now);
+                        after.put(k, (u, v), given, (began, now));
                         Ok("UPDATE 1".to_string())
                     }
                 };
@@ -300,12 +301,12 @@ impl Walk<Model> {
                 let standing = self.model.row(k);
                 let result = match standing {
                     Some((u, v)) => {
-                        after.put(k, (u, v + 10), None, now);
+                        after.put(k, (u, v + 10), None, (began, now));
                         Ok("INSERT 0 1".to_string())
                     }
                     None if self.model.has_u(u, k) => Err("23505"),
                     None => {
-                        after.put(k, (u, v), None, now);
+                        after.put(k, (u, v), None, (began, now));
                         Ok("INSERT 0 1".to_string())
                     }
                 };
