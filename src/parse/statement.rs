@@ -89,6 +89,25 @@ impl ParsedStatement {
         write.or_else(locking)
     }
 
+    /// What PostgreSQL calls it when a function that is not VOLATILE must not run it: whatever is no query that only reads.
+    pub(crate) fn name_unless_query(&self) -> Option<String> {
+        let first_word = || {
+            let word = self
+                .text
+                .split(|c: char| !c.is_ascii_alphabetic())
+                .find(|word| !word.is_empty());
+            word.unwrap_or_default().to_uppercase()
+        };
+        match (&self.command, &self.ast) {
+            (Some(Command::Copy(_)), _) => Some("COPY".to_string()),
+            (Some(command), _) if !command.tag().is_empty() => Some(command.tag().to_string()),
+            (Some(_), _) | (None, ast::Statement::Explain { .. } | ast::Statement::Call(_)) => {
+                Some(first_word())
+            }
+            (None, _) => self.name_of_write(),
+        }
+    }
+
     /// An error of this statement with its position in the text.
     pub fn locate(&self, error: Error) -> Error {
         advise(text_place::locate(error, &self.source), &self.source)

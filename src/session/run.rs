@@ -307,6 +307,7 @@ impl Session {
         StatementContext {
             txn,
             began: None,
+            part_began: None,
             common_rows: Arc::default(),
             catalog,
             lookups: Arc::default(),
@@ -338,6 +339,8 @@ impl Session {
             variables: None,
             transaction_control: None,
             calls: 0,
+            in_stable_function: false,
+            rows_wanted: None,
             trigger_depth: 0,
             call_routine: crate::sql::call_routine,
             compile_generated: crate::sql::compile_generated,

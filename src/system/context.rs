@@ -38,6 +38,8 @@ pub struct StatementContext {
     /// The transaction as it was before the statement wrote, where its queries run while it writes: no part of a statement
     /// sees what the others do.
     pub began: Option<Arc<Transaction>>,
+    /// The same of the part of it that runs, before triggers and functions of that part wrote.
+    pub part_began: Option<Arc<Transaction>>,
     /// What parts of its WITH clause have given that later parts may name.
     pub common_rows: Arc<[CommonRows]>,
     /// The catalog as the transaction sees it.
@@ -101,6 +103,10 @@ pub struct StatementContext {
     pub transaction_control: Option<Arc<TransactionControl>>,
     /// How many functions it is inside of.
     pub calls: usize,
+    /// Whether the innermost of these is not VOLATILE: its statements may only read.
+    pub in_stable_function: bool,
+    /// No more of its rows are wanted than these: those behind are not computed.
+    pub rows_wanted: Option<usize>,
     /// How many triggers it is inside of.
     pub trigger_depth: usize,
     /// Runs a function that a user made, which is above this layer.
@@ -169,6 +175,7 @@ impl StatementContext {
             txn,
             catalog,
             began: None,
+            part_began: None,
             lookups: Arc::default(),
             common_rows: Arc::default(),
             ..self.clone()

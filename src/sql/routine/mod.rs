@@ -77,6 +77,7 @@ fn context_of(ctx: &StatementContext, routine: &RoutineDef) -> Result<StatementC
     Ok(StatementContext {
         transaction_control: ctx.transaction_control.clone().filter(|_| may_end),
         txn,
+        in_stable_function: routine.volatile != Volatile::Volatile,
         settings: match is_own {
             true => inner.settings.clone(),
             false => Arc::new(settings),

@@ -8,7 +8,7 @@ use crate::parse::command::Command;
 use crate::parse::parameters;
 use crate::query::{RoutineBody, concrete_type, wrong_result};
 use crate::scan::OutputColumn;
-use crate::sql::routine_run::statement_run::{Ran, run_statement};
+use crate::sql::routine_run::statement_run::{Ran, require_reading, run_statement};
 use crate::sql::routine_run::{assigned, inner_context, returned_types};
 use crate::sql::{Statement, describe_here};
 use crate::system::{NameConflict, RoutineCall, StatementContext, Variable, Variables};
@@ -26,7 +26,7 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
     ctx.variables = Some(Arc::new(variables(&routine, &call.types)));
     ctx.parameter_types = call.types.clone().into();
     ctx.parameters = call.arguments.into();
-    check_commands(&routine, &statements)?;
+    check_commands(&ctx, &routine, &statements)?;
     let mut rows = Vec::new();
     for (at, statement) in statements.iter().enumerate() {
         let in_function = |error: Error| {
@@ -56,15 +56,15 @@ fn transaction_tag(statements: &[Arc<Statement>]) -> Option<&'static str> {
     commands.find_map(Command::transaction_tag)
 }
 
-/// Errors: 0A000 for what begins or ends transactions.
-fn check_commands(routine: &RoutineDef, statements: &[Arc<Statement>]) -> Result<()> {
-    match transaction_tag(statements) {
-        None => Ok(()),
-        Some(tag) => {
-            let refused = Raised::new("0A000", format!("{tag} is not allowed in an SQL function"));
-            Err(Error::from(refused).within(format!("SQL function \"{}\" during startup", routine.name)))
-        }
-    }
+/// Errors: 0A000 for what begins or ends transactions, and for what does more than read where the function is not VOLATILE.
+fn check_commands(ctx: &StatementContext, routine: &RoutineDef, statements: &[Arc<Statement>]) -> Result<()> {
+    let checked = match transaction_tag(statements) {
+        None => statements
+            .iter()
+            .try_for_each(|statement| require_reading(ctx, &statement.parsed)),
+        Some(tag) => Err(Raised::new("0A000", format!("{tag} is not allowed in an SQL function")).into()),
+    };
+    checked.map_err(|error: Error| error.within(format!("SQL function \"{}\" during startup", routine.name)))
 }
 
 /// Has all rows computed, which nobody wants.

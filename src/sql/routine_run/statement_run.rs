@@ -95,18 +95,19 @@ pub(in crate::sql) async fn run_statement(
     if let Some(changed) = ctx.settings.with_requested() {
         ctx.settings = Arc::new(changed);
     }
+    if let Some(Command::Copy(_)) = &parsed.command {
+        return Err(Error::unsupported(
+            "COPY in a function",
+            Some("Use INSERT ... SELECT."),
+        ));
+    }
+    require_reading(ctx, parsed)?;
     if let Some(Command::SetTransaction { modes }) = &parsed.command {
         set_transaction(ctx, modes).await?;
         return Ok(Ran::nothing());
     }
     if let Some(command) = parsed.command.as_ref().filter(|command| !command.is_of_sql()) {
         return run_session_command(ctx, command);
-    }
-    if let Some(Command::Copy(_)) = &parsed.command {
-        return Err(Error::unsupported(
-            "COPY in a function",
-            Some("Use INSERT ... SELECT."),
-        ));
     }
     let write = parsed.name_of_write();
     if let Some(name) = &write {
@@ -151,6 +152,22 @@ pub(in crate::sql) async fn run_statement(
     }
 }
 
+/// Errors: 0A000 for a statement that does more than read in a function that is not VOLATILE.
+pub(in crate::sql) fn require_reading(ctx: &StatementContext, parsed: &ParsedStatement) -> Result<()> {
+    let refused = parsed.name_unless_query().filter(|_| ctx.in_stable_function);
+    match refused {
+        None => Ok(()),
+        Some(name) => Err(Raised {
+            hint: Some("Declare the function VOLATILE.".to_string()),
+            ..Raised::new(
+                "0A000",
+                format!("{name} is not allowed in a non-volatile function"),
+            )
+        }
+        .into()),
+    }
+}
+
 /// What a statement of a function runs in.
 fn run_context(ctx: &StatementContext, parsed: &ParsedStatement) -> StatementContext {
     let reads = parsed.command.is_none() && parsed.kind == StatementKind::Read;
@@ -174,6 +191,7 @@ pub(in crate::sql) async fn open_statement(
     let parsed = &statement.parsed;
     let is_query = matches!(parsed.ast, ast::Statement::Query(_)) && parsed.command.is_none();
     if is_query && parsed.kind.write().is_none() {
+        require_reading(ctx, parsed)?;
         ctx.see_definitions().await?;
         let run = run_context(ctx, parsed);
         return Box::pin(open_cursor(&run, statement)).await;

@@ -14,6 +14,7 @@ pub(in crate::sql) fn inner_context(ctx: &StatementContext) -> StatementContext 
     StatementContext {
         txn: Arc::new(ctx.txn.with_own_writes()),
         began: None,
+        part_began: None,
         common_rows: Arc::default(),
         lookups: Arc::default(),
         parameters: Arc::default(),
@@ -24,6 +25,8 @@ pub(in crate::sql) fn inner_context(ctx: &StatementContext) -> StatementContext 
         variables: None,
         transaction_control: None,
         calls: ctx.calls + 1,
+        in_stable_function: false,
+        rows_wanted: None,
         in_block: true,
         ..ctx.clone()
     }
