@@ -277,8 +277,9 @@ impl Session {
         catalog: Arc<Catalog>,
     ) -> StatementContext {
         let parsed = &run.statement.parsed;
-        let in_block = self.transaction.block != Block::None;
-        let txn = match in_block && parsed.command.is_none() && parsed.kind == StatementKind::Read {
+        // Others of its transaction write before its last row: those behind it, or those of functions.
+        let may_be_passed = self.transaction.block != Block::None || !catalog.routines.is_empty();
+        let txn = match may_be_passed && parsed.command.is_none() && parsed.kind == StatementKind::Read {
             true => Arc::new(txn.as_it_is()),
             false => Arc::clone(txn),
         };

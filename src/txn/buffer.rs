@@ -255,23 +255,27 @@ impl Buffer {
         written.collect()
     }
 
-    /// The key must stay as it is, and is to be locked so at the statement's end.
-    pub(super) fn guard(&mut self, key: &[u8], mode: LockMode) {
-        if self.guards.get(key).is_some_and(|(_, known)| *known >= mode) {
+    /// The key must stay as it is, and is to be locked so at the statement's end. `anew`: though it may be said already, by a statement that
+    /// has read something newer.
+    pub(super) fn guard(&mut self, key: &[u8], mode: LockMode, anew: bool) {
+        if !anew && self.guards.get(key).is_some_and(|(_, known)| *known >= mode) {
             return;
         }
         self.now += 1;
         let key: Arc<[u8]> = Arc::from(key);
         self.unsettled.push((self.now, Arc::clone(&key), mode));
         // What was known before goes with it when it is rolled back: then the key is only locked once more.
-        self.guards.insert(key, (self.now, mode));
+        let known = self.guards.get(&key).map_or(mode, |(_, known)| mode.max(*known));
+        self.guards.insert(key, (self.now, known));
     }
 
-    /// What is to be locked, in the order of keys, of one key the strongest first; from now on it counts as being so. What tells of others comes
-    /// last: who holds an object's record for himself then finds all that they did to it.
-    pub(super) fn take_unsettled(&mut self) -> Vec<(Arc<[u8]>, LockMode)> {
-        let mut unsettled: Vec<_> = std::mem::take(&mut self.unsettled)
-            .into_iter()
+    /// What has come to be locked since a mark, in the order of keys, of one key the strongest first; from now on it counts as being so. What
+    /// tells of others comes last: who holds an object's record for himself then finds all that they did to it.
+    pub(super) fn take_unsettled(&mut self, since: usize) -> Vec<(Arc<[u8]>, LockMode)> {
+        let from = self.unsettled.partition_point(|(at, ..)| *at <= since);
+        let mut unsettled: Vec<_> = self
+            .unsettled
+            .drain(from..)
             .map(|(_, key, mode)| (key, mode))
             .collect();
         unsettled.sort_unstable_by(|(a, a_mode), (b, b_mode)| {

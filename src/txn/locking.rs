@@ -58,7 +58,7 @@ impl Transaction {
 
     /// The same; answers for what it had to wait.
     async fn lock_read(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<Unlocked> {
-        if self.locks().are_read(keys, mode) {
+        if !self.is_behind() && self.locks().are_read(keys, mode) {
             return Ok(Unlocked::default());
         }
         let locked = self.ask(keys, mode, LockWait::Block, LockAsks::Changes).await?;
@@ -226,7 +226,7 @@ impl Transaction {
         self.locks().release_some(mark, is_kept);
     }
 
-    /// A statement ends: what it rests on is locked from now on. Errors: as [`Transaction::lock`]; the statement has to be
+    /// A statement ends: what it rests on is locked from now on, but for what the statement around it does. Errors: as [`Transaction::lock`]; the statement has to be
     /// undone then.
     pub async fn settle(&self) -> Result<()> {
         let unsettled = {
@@ -234,7 +234,7 @@ impl Transaction {
             if buffer.is_settled() || !buffer.has_writes() {
                 return Ok(());
             }
-            buffer.take_unsettled()
+            buffer.take_unsettled(self.began_at)
         };
         // In one order, whatever the mode: so two statements never wait for one another here. Records of objects come before what others did
         // to the objects (the buffer sees to it), so that who holds a record for himself then finds all of that.
@@ -254,7 +254,7 @@ impl Transaction {
             let locked = self.ask(&keys, *mode, LockWait::Block, LockAsks::Changes).await?;
             // What the transaction wrote unlocked counts: nobody knew that it would.
             let mut changes = locked.changed.into_iter();
-            if let Some(at) = changes.find(|at| !self.locks().is_read(&keys[*at])) {
+            if let Some(at) = changes.find(|at| !self.has_read(&keys[*at])) {
                 return Err(changed(&keys[at]));
             }
         }
@@ -298,7 +298,12 @@ impl Transaction {
 
     /// Whether the transaction knows what is under a locked key although that changed since its snapshot.
     fn is_known(&self, key: &[u8]) -> bool {
-        self.locks().is_read(key) || self.lock_buffer().writes(key)
+        self.has_read(key) || self.lock_buffer().writes(key)
+    }
+
+    /// The same by what this statement may have read.
+    fn has_read(&self, key: &[u8]) -> bool {
+        !self.is_behind() && self.locks().is_read(key)
     }
 
     fn locks(&self) -> &HeldLocks {

@@ -35,6 +35,7 @@ mod commit_dependency;
 mod database_store;
 pub mod heat;
 mod locking;
+mod next_statement;
 mod options;
 mod over;
 mod own_keys;
@@ -102,6 +103,8 @@ pub struct Transaction {
     is_noted: bool,
     /// The numbers that were open when its snapshot was taken.
     open: OpenNumbers,
+    /// Of a statement within another: how much had been written before it ([`Transaction::next_within`]).
+    began_at: usize,
     whole: Arc<Whole>,
 }
 
@@ -116,6 +119,8 @@ struct Whole {
     locks: Arc<HeldLocks>,
     policy: Mutex<LockPolicy>,
     keeps_snapshot: bool,
+    /// The newest snapshot that one of its statements had, by its number.
+    newest: AtomicU64,
     change_logs: ChangeLogs,
     /// What it has read, if it is serializable.
     reads: Option<Reads>,
@@ -174,6 +179,7 @@ impl Transaction {
             locks,
             policy: Mutex::default(),
             keeps_snapshot: options.keeps_snapshot,
+            newest: AtomicU64::default(),
             change_logs: ChangeLogs::default(),
             reads,
             frees_space: Mutex::new(None),
@@ -193,32 +199,11 @@ impl Transaction {
                 is_noted: true,
                 // Nobody knows which were open when another took it: none of this server's is said to have ended.
                 open: OpenNumbers::default(),
+                began_at: 0,
                 whole,
             }),
             None => Transaction::at_newest_of(whole, None).await,
         }
-    }
-
-    /// The same transaction at the newest snapshot, for its next statement; at the same one if it keeps that.
-    pub async fn next_statement(&self) -> Result<Transaction> {
-        match self.whole.keeps_snapshot {
-            true => Ok(Transaction {
-                number: self.number,
-                snapshot: Arc::clone(&self.snapshot),
-                view: None,
-                visibility: self.visibility.next(self.whole.store.clock(), true),
-                heat: self.whole.heat(),
-                is_noted: true,
-                open: self.open.clone(),
-                whole: Arc::clone(&self.whole),
-            }),
-            false => Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await,
-        }
-    }
-
-    /// The same transaction at the newest snapshot, even if it keeps one: for a statement that is the only one and begins again.
-    pub async fn again(&self) -> Result<Transaction> {
-        Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await
     }
 
     /// `before`: what the statement before it judged rows by.
@@ -239,14 +224,17 @@ impl Transaction {
             Some(before) => before.next(clock, false),
             None => Visibility::now(clock, whole.keeps_snapshot),
         };
+        let number = SNAPSHOTS.fetch_add(1, Ordering::Relaxed);
+        whole.newest.fetch_max(number, Ordering::Relaxed);
         Ok(Transaction {
-            number: SNAPSHOTS.fetch_add(1, Ordering::Relaxed),
+            number,
             snapshot,
             view: None,
             visibility,
             heat: whole.heat(),
             is_noted: true,
             open,
+            began_at: 0,
             whole,
         })
     }
@@ -443,7 +431,7 @@ impl Transaction {
     /// The key must not have changed since the snapshot, and is locked so at the statement's end. Only takes effect when the
     /// transaction has writes: read-only transactions never conflict.
     pub fn guard_in(&self, key: &[u8], mode: LockMode) {
-        self.lock_buffer().guard(key, mode);
+        self.lock_buffer().guard(key, mode, self.is_behind());
     }
 
     /// Whether the key was.

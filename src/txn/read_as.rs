@@ -35,6 +35,7 @@ impl Transaction {
             heat: self.heat.clone(),
             is_noted: self.is_noted,
             open: self.open.clone(),
+            began_at: self.began_at,
             whole: Arc::clone(&self.whole),
         }
     }

@@ -1,6 +1,6 @@
-//! Transactions of a body: COMMIT and ROLLBACK, and the transaction that each of its statements runs in. In a body that may not end its
-//! transaction all statements run in that of the statement around it, at one snapshot; in one that may each sees what others have committed,
-//! and begins anew by itself where that came between.
+//! Transactions of a body: COMMIT and ROLLBACK, and the transaction that each of its statements runs in, which in a body that may not end
+//! its transaction is that of the statement around it. Each statement sees what others have committed by then, and begins anew by itself where
+//! that came between; but in functions that are not VOLATILE, whose statements see what the one around them does.
 
 use std::sync::Arc;
 
@@ -27,11 +27,41 @@ impl Frame {
     /// Enters the transaction at hand. `reads_anew`: also to see what others have committed since the last statement.
     pub(super) async fn enter(&mut self, reads_anew: bool) -> Result<()> {
         let Some(control) = self.ctx.transaction_control.clone() else {
-            return Ok(());
+            return self.see_now(reads_anew).await;
         };
         match reads_anew || control.ended() != self.transactions_seen {
             true => self.enter_next(&control, false).await,
             false => Ok(()),
+        }
+    }
+
+    /// Has the next statement see what others have committed, where it may and `reads_anew`.
+    async fn see_now(&mut self, reads_anew: bool) -> Result<()> {
+        if reads_anew && !self.ctx.in_stable_function && !self.ctx.txn.keeps_snapshot() {
+            self.ctx.txn = Arc::new(self.ctx.txn.next_within().await?);
+        }
+        Ok(())
+    }
+
+    /// Runs a statement in the transaction of the one around it. Errors: `Conflict`, too, where it has written already as it comes upon what
+    /// others have: then the statement around it begins anew.
+    async fn run_within(&mut self, statement: &Arc<Statement>, reads_anew: bool) -> Result<Ran> {
+        self.see_now(reads_anew).await?;
+        loop {
+            let (before, mark) = (self.ctx.txn.progress(), self.ctx.session.mark());
+            let notices = self.ctx.notices_count();
+            let error = match run_statement(&mut self.ctx, statement).await {
+                Err(error) if self.begins_by_itself(&error) && !self.ctx.in_stable_function => error,
+                ran => return ran,
+            };
+            if self.ctx.txn.progress() != before {
+                return Err(error);
+            }
+            tracing::debug!(%error, "a statement of a function begins anew");
+            self.ctx.session.roll_back_to(mark);
+            self.ctx.forget_notices(notices);
+            self.pause().await?;
+            self.see_now(true).await?;
         }
     }
 
@@ -71,7 +101,7 @@ impl Frame {
             return Err(Raised::new("0A000", "unsupported transaction command in PL/pgSQL").into());
         }
         let Some(control) = self.ctx.transaction_control.clone() else {
-            return run_statement(&mut self.ctx, statement).await;
+            return self.run_within(statement, reads_anew).await;
         };
         // SET TRANSACTION comes before whatever takes a snapshot.
         if command.is_none_or(|command| command.is_of_sql()) {

@@ -38,7 +38,7 @@ pub(crate) fn call_routine(
         let routine = Arc::clone(&call.routine);
         let ctx = context_of(ctx, &routine)?;
         let rows = match routine.language {
-            Language::Sql => sql_body::run(ctx.clone(), call).await?,
+            Language::Sql => sql_body::run(seeing_now(&ctx).await?, call).await?,
             Language::Plpgsql => plpgsql::call(ctx.clone(), call).await?,
             Language::Internal => {
                 let message = format!(
@@ -52,6 +52,15 @@ pub(crate) fn call_routine(
         Ok(rows)
     }
     .boxed()
+}
+
+/// What the statements of a function in SQL run in: where it is VOLATILE it sees what others have committed before its first.
+async fn seeing_now(ctx: &StatementContext) -> Result<StatementContext> {
+    let txn = match ctx.in_stable_function {
+        true => Arc::clone(&ctx.txn),
+        false => Arc::new(ctx.txn.next_within().await?),
+    };
+    Ok(StatementContext { txn, ..ctx.clone() })
 }
 
 /// What a function's statements run in: that of the statement around it, with the function's settings.
