@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::tree::{Expr, Plan, SavedName, Transformed, TransformedResult, TreeNodeRecursion};
+use crate::tree::{DependentJoin, Expr, Plan, SavedName, Transformed, TransformedResult, TreeNodeRecursion};
 
 /// Whether two runs of the plan may give different rows, those that are shared aside.
 pub fn is_volatile(plan: &Plan) -> Result<bool> {
@@ -19,6 +19,25 @@ pub fn is_volatile(plan: &Plan) -> Result<bool> {
         })
     })?;
     Ok(volatile)
+}
+
+/// Whether such an expression stands in a plan, its subqueries included.
+pub fn has_expression(plan: &Plan, is_it: fn(&Expr) -> bool) -> bool {
+    let mut found = false;
+    let walked = for_each_node(plan, &mut |node| {
+        found |= node.expressions().into_iter().any(|expr| expr.has(is_it));
+        Ok(match found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    });
+    found || walked.is_err()
+}
+
+/// Whether a subquery of a dependent join does more than answer for each row.
+pub fn asks_what_acts(join: &DependentJoin) -> bool {
+    let mut plans = join.sub_plans.iter().map(|sub_plan| &sub_plan.plan);
+    plans.any(|plan| has_expression(plan, Expr::is_acting_call))
 }
 
 /// Calls `visit` for every node of a plan, of its subqueries and of those of dependent joins.

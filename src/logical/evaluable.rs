@@ -41,7 +41,7 @@ pub(crate) fn reads_catalogs(expr: &Expr) -> bool {
 
 /// Whether a function in an expression does more than answer: run again for the same rows, it would do so again.
 pub(crate) fn acts(expr: &Expr) -> bool {
-    expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.acts()))
+    expr.has(Expr::is_acting_call)
 }
 
 /// Whether a function that waits stands in an expression.

@@ -203,7 +203,7 @@ pub struct Hints {
     pub only: Vec<Location>,
     /// `CREATE UNLOGGED TABLE`.
     pub unlogged: bool,
-    /// Its rows are fetched, and perhaps not all of them: the query of a cursor.
+    /// Its rows are fetched, and perhaps not all of them, or something is done between two: the query of a cursor, or of a write.
     pub may_end: bool,
     /// Words of a definition that mean nothing here.
     pub without_effect: Vec<String>,

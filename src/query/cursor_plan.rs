@@ -12,7 +12,6 @@ use super::{PlannedQuery, QueryPlan, known_types, plan_query};
 use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::operators::fetched_rows::{FetchLocks, FetchedRows};
-use crate::parse::Hints;
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{InUse, StatementContext, query_threads};
 use crate::tree::{Expr, Plan};
@@ -112,14 +111,7 @@ impl CursorPlan {
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.
     pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<CursorRows> {
         self.table_locks.lock_tables(ctx).await?;
-        let fetching = StatementContext {
-            hints: Hints {
-                may_end: true,
-                ..ctx.hints.clone()
-            },
-            ..ctx.clone()
-        };
-        let rows = self.rows.run(&fetching).await?;
+        let rows = self.rows.run(&ctx.fetching()).await?;
         let Some(locks) = &self.locks else {
             return Ok(CursorRows::Stream(rows));
         };

@@ -185,8 +185,8 @@ use join_hint::with_join_hint;
 pub(crate) use literal::warn_of_digits;
 use null_operands::fold_null_operands;
 pub(crate) use parameter_types::known_types;
-pub(crate) use plan::{Observation, QueryPlan};
-pub(crate) use procedure_call::plan_procedure_call;
+pub(crate) use plan::{Observation, QueryPlan, may_write};
+pub(crate) use procedure_call::{plan_procedure_call, procedure_outputs};
 pub(crate) use query_text::{pinned_query, query_text};
 pub(crate) use routine_body::RoutineBody;
 pub(crate) use routine_call::{concrete as concrete_type, described as described_routine, wrong_result};
@@ -341,11 +341,15 @@ pub(crate) async fn run_query(
     query: &PlannedQuery,
     observed: Option<Arc<OnceLock<Operator>>>,
 ) -> Result<BatchStream> {
+    let goes_by_row = ctx.hints.may_end && may_write(&query.plan);
     let (ctx, query) = (ctx.clone(), query.clone());
     let started = AssertUnwindSafe(Box::pin(start(ctx, query, observed))).catch_unwind();
     let batches =
         query_threads::run(async { started.await.unwrap_or_else(|panic| Err(from_panic(&*panic))) }).await?;
-    Ok(on_query_threads(batches))
+    Ok(match goes_by_row {
+        true => query_threads::piece_by_piece(batches),
+        false => on_query_threads(batches),
+    })
 }
 
 async fn start(

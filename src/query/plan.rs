@@ -14,7 +14,7 @@ use super::prior::{Answer, PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::catalog::{Moment, TableDef};
 use crate::functions::value_array::{scalar_at, value_of_scalar};
-use crate::logical::dependent_join::for_each_node;
+use crate::logical::dependent_join::{asks_what_acts, for_each_node, has_expression};
 use crate::logical::open_moments::{moments_query, open_moments, with_moments};
 use crate::logical::placeholder::Constants;
 use crate::logical::rows_source::RowsSource;
@@ -26,7 +26,7 @@ use crate::operators::short::{PartitionReads, PointRead, ShortPlan, ShortStory, 
 use crate::scan::figures::{Figures, Seen, watch};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{StatementContext, query_threads};
-use crate::tree::{Expr, Plan, TreeNodeRecursion};
+use crate::tree::{Expr, Plan, TreeNode, TreeNodeRecursion};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -50,8 +50,14 @@ pub(crate) struct QueryPlan {
     moments: Vec<Expr>,
     /// What of tables it locks.
     locks: PlanLocks,
-    /// A function of a user's is run in it, which may write.
+    /// A function of a user's is run in it.
     calls_routines: bool,
+    /// One of these may write.
+    may_write: bool,
+    /// How many calls in it do more than answer.
+    acting: usize,
+    /// Such a call stands in a subquery that is asked for each row.
+    asks_what_acts: bool,
 }
 
 /// A subquery to be answered before the rest is planned, and its plan.
@@ -100,6 +106,21 @@ impl QueryPlan {
         self.calls_routines
     }
 
+    /// Whether a function is run in it that may write, and sees what was written: rows are computed one at a time for who writes them.
+    pub(crate) fn may_write(&self) -> bool {
+        self.may_write
+    }
+
+    /// Whether a function is run in it that does more than answer.
+    pub(crate) fn acts(&self) -> bool {
+        self.acting > 0
+    }
+
+    /// Whether two runs of it may give different rows of the same tables.
+    pub(crate) fn is_volatile(&self) -> bool {
+        has_expression(&self.query.plan, Expr::is_volatile_node)
+    }
+
     /// A plan whose subqueries are all answered as it runs.
     fn without_prior(query: PlannedQuery) -> QueryPlan {
         let short = match query.looks_up() {
@@ -113,7 +134,10 @@ impl QueryPlan {
         let may_keep = short.is_none() && moments.is_empty() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
             locks: PlanLocks::of(&query.plan, &query.views),
-            calls_routines: calls_routines(&query.plan),
+            calls_routines: has_expression(&query.plan, Expr::is_routine_call),
+            may_write: may_write(&query.plan),
+            acting: acting_calls(&query.plan),
+            asks_what_acts: has_acting_subqueries(&query.plan),
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
@@ -364,6 +388,10 @@ impl QueryPlan {
         observation: Option<&Observation>,
     ) -> Result<RowsStream> {
         self.locks.lock_tables(ctx).await?;
+        // What one call does another may see: rows pass all of them one by one.
+        let goes_by_row = self.may_write && self.acting > 1 && !ctx.hints.may_end;
+        let fetching = goes_by_row.then(|| ctx.fetching());
+        let ctx = fetching.as_ref().unwrap_or(ctx);
         // Statements run while it gives rows where it calls functions, and where a function goes over its rows.
         let in_use = (self.calls_routines || ctx.calls > 0).then(|| self.locks.enter(ctx));
         let rows = match self.prior.is_empty() && self.moments.is_empty() {
@@ -432,7 +460,8 @@ impl QueryPlan {
     }
 
     async fn start(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<RowsStream> {
-        let short = self.short.as_ref();
+        let in_pieces = ctx.hints.may_end && self.asks_what_acts;
+        let short = self.short.as_ref().filter(|_| !in_pieces);
         if let Some(short) = short.filter(|short| observation.is_none() || short.is_told()) {
             let constants = Constants::new(ctx, &self.query.parameters)?;
             let query = Arc::clone(&self.query);
@@ -442,7 +471,12 @@ impl QueryPlan {
             }
         }
         let general = observation.map(|observation| Arc::clone(&observation.general));
-        let generic = self.generic.as_ref().filter(|_| observation.is_none());
+        // Who takes its rows one by one runs a plan that was made for that.
+        let is_whole = !(self.may_write && ctx.hints.may_end);
+        let generic = self
+            .generic
+            .as_ref()
+            .filter(|_| observation.is_none() && is_whole);
         if let Some(generic) = generic.filter(|generic| generic.are_used())
             && let Some(batches) = generic.run(ctx, &self.query).await?
         {
@@ -524,18 +558,32 @@ fn is_lasting(plan: &Plan) -> bool {
     walked.is_ok() && lasting
 }
 
-/// Whether a function of a user's is run in a plan.
-fn calls_routines(plan: &Plan) -> bool {
-    let mut calls = false;
+/// Whether a function of a user's is run in a plan that may write.
+pub(crate) fn may_write(plan: &Plan) -> bool {
+    has_expression(plan, Expr::is_writing_call)
+}
+
+/// How many calls in a plan do more than answer.
+fn acting_calls(plan: &Plan) -> usize {
+    let mut calls = 0;
     let walked = for_each_node(plan, &mut |node| {
-        calls |= node
-            .expressions()
-            .into_iter()
-            .any(|expr| expr.has(Expr::is_routine_call));
-        Ok(match calls {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
-        })
+        for expr in node.expressions() {
+            expr.apply(|part| {
+                calls += usize::from(part.is_acting_call());
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
+        Ok(TreeNodeRecursion::Continue)
     });
-    calls || walked.is_err()
+    walked.map_or(usize::MAX, |()| calls)
+}
+
+/// Whether a subquery that is asked for each row does more than answer.
+fn has_acting_subqueries(plan: &Plan) -> bool {
+    let mut found = false;
+    let walked = for_each_node(plan, &mut |node| {
+        found |= matches!(node, Plan::DependentJoin(join) if asks_what_acts(join));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found || walked.is_err()
 }

@@ -11,8 +11,9 @@ use super::routine_call::described;
 use super::scope::Scope;
 use super::select_item::BoundItem;
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineKind};
-use crate::error::StatementFault;
+use crate::error::{Raised, StatementFault};
 use crate::system::StatementContext;
+use crate::tree::Expr;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -26,6 +27,61 @@ pub(crate) fn plan_procedure_call(
     let bound = binder.procedure(function);
     let (routine, items) = bound.map_err(|error| binder.at_its_place(error))?;
     Ok((routine, one_row(binder, items)?))
+}
+
+/// Of each argument of a CALL that its procedure gives back which parameter it is, `$1` being 1. Errors: 42601 for one that is none; those of
+/// [`plan_procedure_call`].
+pub(crate) fn procedure_outputs(
+    ctx: &StatementContext,
+    function: &ast::Function,
+    parameters: &[Option<SqlType>],
+) -> Result<Vec<usize>> {
+    let mut binder = Binder::new(ctx, parameters);
+    let bound = binder.procedure(function);
+    let (routine, items) = bound.map_err(|error| binder.at_its_place(error))?;
+    let written = routine.arguments.iter();
+    let written = written.filter(|argument| argument.mode != ArgumentMode::Table);
+    let given = written.zip(&items).enumerate();
+    let outputs = given.filter(|(_, (argument, _))| argument.mode.is_output());
+    let parameters = outputs.map(|(at, (argument, item))| {
+        let given = match argument.mode {
+            // It is not what the procedure takes.
+            ArgumentMode::Out => without_conversion(&item.bound.expr),
+            _ => &item.bound.expr,
+        };
+        parameter_number(given).ok_or_else(|| not_writable(at, argument.name.as_deref()))
+    });
+    parameters.collect()
+}
+
+/// The number of the parameter that an expression is.
+fn parameter_number(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Placeholder(placeholder) => placeholder.id.strip_prefix('$')?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn without_conversion(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(cast) => without_conversion(&cast.expr),
+        other => other,
+    }
+}
+
+fn not_writable(at: usize, name: Option<&str>) -> Error {
+    let argument = match name {
+        Some(name) => format!("\"{name}\""),
+        None => (at + 1).to_string(),
+    };
+    let message = format!(
+        "procedure parameter {argument} is an output parameter but corresponding argument is not writable"
+    );
+    Raised {
+        hint: Some("Give a variable for it.".to_string()),
+        ..Raised::new("42601", message)
+    }
+    .into()
 }
 
 impl Binder<'_> {

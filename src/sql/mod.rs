@@ -214,6 +214,8 @@ async fn execute_query(
         Some(plan) => plan,
         None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
+    let fetching = (ctx.rows_wanted.is_some() && plan.acts()).then(|| ctx.fetching());
+    let ctx = fetching.as_ref().unwrap_or(ctx);
     let mut stream = plan.run(ctx).await?;
     if plan.locks_rows() || plan.calls_routines() || ctx.txn.may_be_refused() {
         stream = held_back(ctx, stream).await?;
@@ -229,10 +231,14 @@ async fn execute_query(
     })
 }
 
-/// The rows, once all are there. Errors: the stream's; 53100, 53200.
+/// The rows, once all are there that are wanted. Errors: the stream's; 53100, 53200.
 pub(in crate::sql) async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsStream> {
     let mut kept = Spool::new(Arc::clone(&ctx.settings), Arc::clone(&ctx.memory), 0);
-    while let Some(rows) = rows.try_next().await? {
+    let mut left = ctx.rows_wanted.unwrap_or(usize::MAX);
+    while left > 0
+        && let Some(rows) = rows.try_next().await?
+    {
+        left = left.saturating_sub(rows.num_rows());
         kept.push(rows.into_batch()?).await?;
     }
     Ok(kept.into_stream().map_ok(Rows::Columns).boxed())

@@ -146,10 +146,32 @@ impl StatementContext {
         }
     }
 
+    /// The statement, whose rows are taken one by one: something is done behind each, and perhaps not all are wanted.
+    pub fn fetching(&self) -> StatementContext {
+        let hints = Hints {
+            may_end: true,
+            ..self.hints.clone()
+        };
+        StatementContext {
+            hints,
+            ..self.clone()
+        }
+    }
+
     /// The statement, none of whose queries will see what it writes from now on.
     pub fn beginning(&self) -> StatementContext {
         StatementContext {
             began: Some(Arc::new(self.txn.as_it_is())),
+            ..self.clone()
+        }
+    }
+
+    /// A part of the statement begins, which may be all of it: none of its queries will see what the statement writes from now on.
+    pub fn beginning_part(&self) -> StatementContext {
+        let now = Arc::new(self.txn.as_it_is());
+        StatementContext {
+            began: self.began.clone().or_else(|| Some(Arc::clone(&now))),
+            part_began: Some(now),
             ..self.clone()
         }
     }

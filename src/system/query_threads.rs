@@ -139,6 +139,28 @@ pub(crate) fn apart<T: Send + 'static>(
         .boxed()
 }
 
+/// The same stream, computed on the query threads, no piece before it is asked for: what computing one does comes behind what was done with
+/// the one before.
+pub(crate) fn piece_by_piece<T: Send + 'static>(
+    pieces: BoxStream<'static, Result<T>>,
+) -> BoxStream<'static, Result<T>> {
+    if is_leavable() {
+        return pieces;
+    }
+    let (ask, asked) = mpsc::channel::<()>(1);
+    let when_asked = stream::unfold((pieces, asked), |(mut pieces, mut asked)| async move {
+        asked.recv().await?;
+        Some((pieces.next().await?, (pieces, asked)))
+    });
+    let computed = apart(when_asked.boxed());
+    let asking = stream::unfold((computed, ask), |(mut computed, ask)| async move {
+        // Where nobody hears it the pieces have ended.
+        let _ = ask.send(()).await;
+        Some((computed.next().await?, (computed, ask)))
+    });
+    asking.boxed()
+}
+
 /// Ends a task with who waits for it: at its next pause, or where it asks whether it is left.
 pub(crate) struct Stop {
     left: Arc<AtomicBool>,

@@ -218,6 +218,16 @@ impl Expr {
         matches!(self, Expr::ScalarFunction(call) if call.func.routine().is_some())
     }
 
+    /// Whether that function may write, and see what was written.
+    pub fn is_writing_call(&self) -> bool {
+        self.is_routine_call() && self.is_volatile_node()
+    }
+
+    /// Whether it runs a function that does more than answer, what it is made of aside.
+    pub fn is_acting_call(&self) -> bool {
+        matches!(self, Expr::ScalarFunction(call) if call.func.acts())
+    }
+
     /// The same, what it is made of aside.
     pub fn is_volatile_node(&self) -> bool {
         matches!(self, Expr::ScalarFunction(call) if call.func.volatility() == Volatility::Volatile)

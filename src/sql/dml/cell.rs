@@ -104,6 +104,11 @@ impl Cells {
         self.query.as_ref().is_none_or(|query| query.is_lasting())
     }
 
+    /// Whether a function is run for them that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        self.query.as_ref().is_some_and(|query| query.may_write())
+    }
+
     /// Whether no query is run for them.
     pub(super) fn are_cheap(&self) -> bool {
         self.query.is_none()

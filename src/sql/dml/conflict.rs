@@ -17,7 +17,7 @@ use super::references::References;
 use super::row_checks::RowChecks;
 use super::row_event::RowEvent;
 use super::row_expressions::{RowExpressions, side_by_side};
-use super::row_triggers::{RowTriggers, WrittenRow};
+use super::row_triggers::{RowTriggers, UPDATED, WrittenRow, check_untouched};
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
 use crate::catalog::{IndexDef, TableDef, TriggerEvent, TriggerTiming};
@@ -103,6 +103,11 @@ impl DoUpdate {
     /// Whether it reads more than the two rows.
     pub(super) fn reads_more(&self) -> bool {
         self.expressions.reads_more()
+    }
+
+    /// Whether a function is run in it that may write.
+    pub(super) fn may_write(&self) -> bool {
+        self.expressions.may_write()
     }
 
     fn bind(
@@ -486,6 +491,7 @@ async fn updated_rows(
     let visible = target.table.visible_positions();
     let visible = |rows: &RecordBatch| rows.project(&visible).map_err(Error::arrow);
     let both = side_by_side(&[&visible(existing)?, &visible(proposed)?])?;
+    let before = update.may_write().then(|| ctx.txn.as_it_is());
     let evaluated = update.expressions.evaluate(ctx, &both).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
     let old = take_rows(existing, &kept).map_err(Error::arrow)?;
@@ -493,6 +499,9 @@ async fn updated_rows(
     let computed = types.zip(evaluated.batch.columns());
     let table = &target.table;
     let changed = update.set.apply(ctx, table, &old, computed).await?;
+    if let Some(before) = &before {
+        check_untouched(ctx, (table, UPDATED), existing, before)?;
+    }
     let set = update.set.columns(table);
     let event = RowEvent::update(&set);
     let (kept, changed) = match RowTriggers::bind(ctx, table, event, TriggerTiming::Before)? {

@@ -56,6 +56,11 @@ impl DefaultPlan {
         })
     }
 
+    /// Whether a function is run for it that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        matches!(self, DefaultPlan::Computed(expression) if expression.may_write())
+    }
+
     /// Whether rows get these one row after the other, not one default after the other: what one gives depends on what another took.
     pub(super) fn go_by_row<'a>(defaults: impl Iterator<Item = &'a DefaultPlan>) -> bool {
         let (mut sequences, mut computed, mut shared) = (Vec::new(), 0, false);

@@ -14,7 +14,7 @@ use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_event::RowEvent;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::row_triggers::{RowTriggers, WrittenRow, rows_at_once};
+use super::row_triggers::{DELETED, RowTriggers, UPDATED, WrittenRow, rows_at_once};
 use super::target::{Target, bind_narrowed};
 use super::transition_tables::triggers_see_rows;
 use super::update::FirstOfEachKey;
@@ -102,15 +102,24 @@ impl DeletePlan {
     ) -> Result<WriteResult> {
         let table = &self.target.table;
         let (mut deleted, mut returned) = (0, RowBuffer::new(ctx));
-        let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
+        // What RETURNING shows that was asked at once.
+        let mut shown = Vec::new();
         let triggers = RowTriggers::bind(ctx, table, RowEvent::DELETE, TriggerTiming::Before)?;
         let triggers = triggers.map(|bound| bound.watching(ctx, false));
+        let done = match &triggers {
+            // It is locked for them first.
+            Some(_) => UPDATED,
+            None => DELETED,
+        };
+        let may_be_written = self.may_write() || !table.triggers.is_empty();
+        let first = FirstOfEachKey::new(table, ctx, self.found.joins);
+        let mut first = first.watching(ctx, may_be_written.then_some(done));
         while let Some(page) = pages.try_next().await? {
             let page = self.found.lock(ctx, page, LockMode::Replace).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let rows = widen(table, &self.columns, columns, page.num_rows())?;
             let (rows, beside) = first.take(rows, others.to_vec())?;
-            let at_once = rows_at_once(triggers.is_some(), rows.num_rows());
+            let at_once = rows_at_once(triggers.is_some() || self.may_write(), rows.num_rows());
             for from in (0..rows.num_rows()).step_by(at_once) {
                 let rows = rows.slice(from, at_once);
                 if let Some(triggers) = &triggers {
@@ -127,13 +136,21 @@ impl DeletePlan {
                     references.note_deleted(ctx, table, &rows).await?;
                 }
                 deleted += rows.num_rows() as u64;
-                if self.returning.is_some() {
+                if let Some(returning) = &self.returning {
                     let beside = beside.iter().map(|array| array.slice(from, at_once)).collect();
-                    returned.push(append_beside(rows, &self.found.beside, beside)?)?;
+                    let rows = append_beside(rows, &self.found.beside, beside)?;
+                    returning.note(ctx, rows, (&mut returned, &mut shown)).await?;
                 }
             }
         }
-        WriteResult::of(ctx, "DELETE", deleted, self.returning.as_ref(), returned).await
+        let mut result = WriteResult::of(ctx, "DELETE", deleted, self.returning.as_ref(), returned).await?;
+        result.batches.extend(shown);
+        Ok(result)
+    }
+
+    /// Whether a function is run for it that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        self.found.may_write() || self.returning.as_ref().is_some_and(Returning::may_write)
     }
 }
 

@@ -30,11 +30,10 @@ use super::version_time;
 use super::view_checks::{ViewCheck, ViewChecks};
 use super::write_result::WriteResult;
 use super::written_marks::{names_xmax, with_marks};
-use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
-use crate::codec::row::ColumnId;
+use crate::catalog::{TableDef, TriggerTiming};
 use crate::query::{Observation, RowRelation, known_types, written_marks};
 use crate::system::StatementContext;
-use crate::table::{Conflicts, Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
+use crate::table::{Conflicts, Limits, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -43,7 +42,7 @@ use crate::{Error, Result};
 pub(super) struct InsertPlan {
     pub(super) target: Target,
     pub(super) source: Source,
-    rows: NewRows,
+    pub(super) rows: NewRows,
     checks: RowChecks,
     /// What views ask of the rows, once they are written.
     pub(super) view_checks: ViewChecks,
@@ -274,46 +273,18 @@ impl InsertPlan {
         }
     }
 
-    /// The stored keys of the rows that VALUES states, for EXPLAIN; `None` when only a run tells them. Errors: those of the
-    /// values.
-    pub(super) async fn keys(&self, ctx: &StatementContext) -> Result<Option<Vec<Vec<u8>>>> {
-        let Source::Values(values) = &self.source else {
-            return Ok(None);
-        };
-        let table = &*self.target.table;
-        let wanted = table.telling_key_columns();
-        let Some(given) = values.settled_arrays(ctx, table, &wanted).await? else {
-            return Ok(None);
-        };
-        let rows = self
-            .rows
-            .fill_settled(ctx, table, (given, values.rows), &wanted)?;
-        let Some(rows) = rows else { return Ok(None) };
-        let mut encoder = RowEncoder::new(table, ctx.settings.limits);
-        let keys = (0..values.rows).map(|row| encoder.key(&rows, row));
-        keys.collect::<Result<_>>().map(Some)
+    /// Whether a function is run for it that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        self.source.may_write() || self.goes_by_row()
     }
 
-    /// What fires triggers of its statement, and the columns that are updated.
-    pub(super) fn events(&self) -> Vec<(TriggerEvent, Vec<ColumnId>)> {
-        let table = &self.target.table;
-        let updated = match &self.mode {
-            Mode::Insert | Mode::OnConflict(OnConflict::DoNothing(_)) => None,
-            Mode::OnConflict(OnConflict::DoUpdate(update)) => Some(update.set.columns(table)),
-            Mode::Upsert => {
-                let named = table.columns.iter().zip(self.rows.named());
-                Some(
-                    named
-                        .filter(|(_, is_named)| *is_named)
-                        .map(|(column, _)| column.id)
-                        .collect(),
-                )
-            }
+    /// Whether such a function is run for each row once that is there.
+    fn goes_by_row(&self) -> bool {
+        let on_conflict = match &self.mode {
+            Mode::OnConflict(OnConflict::DoUpdate(update)) => update.may_write(),
+            Mode::Insert | Mode::Upsert | Mode::OnConflict(OnConflict::DoNothing(_)) => false,
         };
-        let updated = updated.map(|set| (TriggerEvent::Update, set));
-        std::iter::once((TriggerEvent::Insert, Vec::new()))
-            .chain(updated)
-            .collect()
+        on_conflict || self.rows.may_write() || self.returning.as_ref().is_some_and(Returning::may_write)
     }
 
     /// Runs it. `observation`: what its reading is counted in.
@@ -327,6 +298,12 @@ impl InsertPlan {
         match &self.source {
             Source::Routed(_) => return Err(Error::internal("rows of a partition without its table")),
             Source::Defaults => writer.write(Vec::new(), 1).await?,
+            Source::Values(values) if !values.by_row().is_empty() => {
+                for row in values.by_row() {
+                    let given = row.arrays(ctx, &self.target.table, &self.rows).await?;
+                    writer.write(given, 1).await?;
+                }
+            }
             Source::Values(values) => {
                 let given = values.arrays(ctx, &self.target.table, &self.rows).await?;
                 writer.write(given, values.rows).await?;
@@ -377,7 +354,7 @@ struct Writer<'a> {
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
     rows: RowBuffer,
-    /// What RETURNING shows of rows that partitions have got.
+    /// What RETURNING shows of rows that partitions have got, or that it was asked of at once.
     returned: Vec<RecordBatch>,
 }
 
@@ -387,7 +364,8 @@ impl Writer<'_> {
         let mut batches = query.batches(&self.ctx.reading(), observation).await?;
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
-        if query.reads_target || matches!(self.plan.mode, Mode::OnConflict(_)) {
+        let goes_by_row = query.plan.may_write() && self.ctx.began.is_some();
+        if !goes_by_row && (query.reads_target || matches!(self.plan.mode, Mode::OnConflict(_))) {
             let batches = RowBuffer::collect(self.ctx, batches).await?.into_batches();
             if let Some(first) = batches.first() {
                 let batch = concat_batches(&first.schema(), &batches).map_err(Error::arrow)?;
@@ -416,6 +394,13 @@ impl Writer<'_> {
 
     /// Fills the rows up with defaults and writes them.
     async fn write(&mut self, given: Vec<(usize, ArrayRef)>, count: usize) -> Result<()> {
+        if count > 1 && self.plan.goes_by_row() {
+            for row in 0..count {
+                let given = given.iter().map(|(at, array)| (*at, array.slice(row, 1)));
+                Box::pin(self.write(given.collect(), 1)).await?;
+            }
+            return Ok(());
+        }
         let table = &self.plan.target.table;
         if let Some(routes) = &self.plan.routes {
             return Box::pin(self.route(routes, given, count)).await;
@@ -472,13 +457,8 @@ impl Writer<'_> {
         count: usize,
         triggers: Option<&RowTriggers<'_>>,
     ) -> Result<()> {
-        let InsertPlan {
-            target,
-            rows,
-            checks,
-            mode,
-            ..
-        } = self.plan;
+        let plan = self.plan;
+        let (target, rows, checks, mode) = (&plan.target, &plan.rows, &plan.checks, &plan.mode);
         let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx)?);
         let table = &*target.table;
         let mut batch = rows.fill(self.ctx, table, given, count).await?;
@@ -527,11 +507,13 @@ impl Writer<'_> {
         let table = &*target.table;
         self.plan.view_checks.require(self.ctx, table, &written).await?;
         self.written += written.num_rows() as u64;
-        if self.plan.returning.is_some() {
-            self.rows.push(match marks.filter(|_| self.plan.marks_updated) {
+        if let Some(returning) = &self.plan.returning {
+            let rows = match marks.filter(|_| self.plan.marks_updated) {
                 Some(updated) => with_marks(written, &updated)?,
                 None => written,
-            })?;
+            };
+            let shown = (&mut self.rows, &mut self.returned);
+            returning.note(self.ctx, rows, shown).await?;
         }
         Ok(())
     }

@@ -170,6 +170,15 @@ impl Source {
         }
     }
 
+    /// Whether a function is run for the rows that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        match self {
+            Source::Defaults | Source::Routed(_) => false,
+            Source::Values(values) => values.may_write(),
+            Source::Query(query) => query.plan.may_write(),
+        }
+    }
+
     pub(super) fn positions(&self) -> Vec<usize> {
         match self {
             Source::Defaults => Vec::new(),
@@ -197,7 +206,10 @@ impl SourceQuery {
         ctx: &StatementContext,
         observation: Option<&Observation>,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        let rows = self.plan.run_observed(ctx, observation).await?;
+        let rows = match self.plan.may_write() {
+            true => self.plan.run_observed(&ctx.fetching(), observation).await?,
+            false => self.plan.run_observed(ctx, observation).await?,
+        };
         let batches = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
         Ok(match self.reads_ahead {
             true => query_threads::apart(batches),

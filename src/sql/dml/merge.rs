@@ -39,6 +39,7 @@ use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelati
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows};
 use crate::tree::JoinType;
+use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -251,6 +252,7 @@ impl MergePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
+        let began = ctx.txn.as_it_is();
         let pages = self.found.pages(ctx, observation, true).await?;
         let pages = RowBuffer::collect(ctx, pages).await?.into_batches();
         let mut outcome = Outcome::default();
@@ -259,8 +261,8 @@ impl MergePlan {
             let rows = concat_batches(&first.schema(), &pages).map_err(Error::arrow)?;
             let found = self.found(&rows)?;
             let chosen = self.choose(ctx, &found).await?;
-            let chosen = self.check_once(ctx, &found, chosen)?;
-            self.write(ctx, (&found, chosen), references, &mut outcome)
+            let chosen = self.check_once(ctx, &found, chosen, &began)?;
+            self.write(ctx, (&found, chosen, &began), references, &mut outcome)
                 .await?;
             if self.returning.is_some() {
                 outcome.push_returned(self, &found, &mut returned)?;
@@ -326,15 +328,16 @@ impl MergePlan {
         Ok(chosen)
     }
 
-    /// Leaves out rows that other parts of the statement have written. Errors: 21000 for a row of the target that two rows change.
+    /// Leaves out rows that other parts of the statement had written as this one began, which is `now`. Errors: 21000 for a row of the target
+    /// that two rows change.
     fn check_once(
         &self,
         ctx: &StatementContext,
         found: &Found,
         mut chosen: Vec<Vec<u32>>,
+        now: &Transaction,
     ) -> Result<Vec<Vec<u32>>> {
         let mut encoder = RowEncoder::new(&self.target.table, ctx.settings.limits);
-        let now = ctx.txn.as_it_is();
         let mut seen = HashSet::new();
         for (when, rows) in self.whens.iter().zip(&mut chosen) {
             if when.kind == Kind::NotMatched || matches!(when.action, Action::Nothing) {
@@ -355,6 +358,15 @@ impl MergePlan {
             rows.retain(|_| taken.next() == Some(false));
         }
         Ok(chosen)
+    }
+
+    /// Whether a function is run for it that may write.
+    pub(super) fn may_write(&self) -> bool {
+        let conditions = self.whens.iter().filter_map(|when| when.condition.as_ref());
+        self.found.may_write()
+            || conditions.into_iter().any(RowExpressions::may_write)
+            || self.whens.iter().any(|when| when.action.may_write())
+            || self.returning.as_ref().is_some_and(Returning::may_write)
     }
 
     /// What fires triggers of its statement, and the columns that are updated.
@@ -378,17 +390,18 @@ impl MergePlan {
     async fn write(
         &self,
         ctx: &StatementContext,
-        (found, chosen): (&Found, Vec<Vec<u32>>),
+        (found, chosen, began): (&Found, Vec<Vec<u32>>, &Transaction),
         references: &References,
         outcome: &mut Outcome,
     ) -> Result<()> {
         let (txn, table, limits) = (&ctx.txn, &self.target.table, ctx.settings.limits);
-        let began = txn.as_it_is();
         let chosen = self.made_of(ctx, found, chosen).await?;
         let changed = chosen.updated.iter().map(|(_, old, ..)| old);
         let moved = chosen.moved.iter().map(|(old, _)| old);
         let deleted = chosen.deleted.iter().map(|(_, old)| old);
-        check_untouched_by(ctx, table, deleted.chain(changed).chain(moved), &began)?;
+        if self.may_write() || table.has_row_triggers() {
+            check_untouched_by(ctx, table, deleted.chain(changed).chain(moved), began)?;
+        }
         for (rows, old) in chosen.deleted {
             delete_rows(txn, table, &old, limits).await?;
             references.note_deleted(ctx, table, &old).await?;

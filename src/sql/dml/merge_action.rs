@@ -81,6 +81,15 @@ impl Action {
         }
     }
 
+    /// Whether a function is run for it that may write.
+    pub(super) fn may_write(&self) -> bool {
+        match self {
+            Action::Nothing | Action::Delete => false,
+            Action::Update(update) => update.expressions.may_write(),
+            Action::Insert(insert) => insert.expressions.may_write() || insert.rows.may_write(),
+        }
+    }
+
     /// Whether it may run again as long as catalog and settings are the same.
     pub(super) fn is_lasting(&self) -> bool {
         match self {

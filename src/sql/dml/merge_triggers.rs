@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 
 use super::row_event::RowEvent;
-use super::row_triggers::{RowTriggers, check_untouched};
-use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
+use super::row_triggers::{RowTriggers, UPDATED, UPDATED_OR_DELETED, check_untouched};
+use crate::catalog::{TableDef, TriggerTiming};
 use crate::system::StatementContext;
 use crate::txn::Transaction;
 use crate::{Error, Result};
@@ -26,15 +26,16 @@ pub(super) async fn before(
     Ok((kept.into_iter().map(|at| rows[at as usize]).collect(), written))
 }
 
-/// Errors: 27000 where triggers have written rows that are to be changed or deleted.
+/// Errors: 27000 where triggers, or functions that were called, have written rows that are to be changed or deleted.
 pub(super) fn check_untouched_by<'r>(
     ctx: &StatementContext,
     table: &TableDef,
     mut rows: impl Iterator<Item = &'r RecordBatch>,
     began: &Transaction,
 ) -> Result<()> {
-    match table.has_row_triggers() {
-        true => rows.try_for_each(|old| check_untouched(ctx, (table, TriggerEvent::Update), old, began)),
-        false => Ok(()),
-    }
+    let done = match table.has_row_triggers() {
+        true => UPDATED,
+        false => UPDATED_OR_DELETED,
+    };
+    rows.try_for_each(|old| check_untouched(ctx, (table, done), old, began))
 }

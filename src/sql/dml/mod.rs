@@ -22,6 +22,7 @@ mod insert;
 mod insert_clauses;
 mod insert_source;
 mod insert_target;
+mod insert_told;
 mod keyed_statement;
 mod merge;
 mod merge_action;

@@ -73,6 +73,11 @@ impl NewRows {
         }
     }
 
+    /// Whether a function is run for a default that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        self.defaults().any(DefaultPlan::may_write)
+    }
+
     /// The defaults that are asked for.
     fn defaults(&self) -> impl Iterator<Item = &DefaultPlan> {
         self.columns.iter().filter_map(|column| match column {

@@ -3,6 +3,7 @@
 use arrow::array::RecordBatch;
 use sqlparser::ast::SelectItem;
 
+use super::row_buffer::RowBuffer;
 use super::row_expressions::RowExpressions;
 use super::target::Target;
 use crate::Result;
@@ -83,6 +84,26 @@ impl Returning {
     /// Whether it reads more than the rows.
     pub(super) fn reads_more(&self) -> bool {
         self.expressions.reads_more()
+    }
+
+    /// Whether a function is run in it that may write, and sees what was written: it is asked once each row is.
+    pub(super) fn may_write(&self) -> bool {
+        self.expressions.may_write()
+    }
+
+    /// A row is written. What is shown of it comes behind what was `shown`, or once the rows are there that are kept for `later`. Errors: those
+    /// of evaluating it.
+    pub(super) async fn note(
+        &self,
+        ctx: &StatementContext,
+        rows: RecordBatch,
+        (later, shown): (&mut RowBuffer, &mut Vec<RecordBatch>),
+    ) -> Result<()> {
+        match self.may_write() {
+            true => shown.extend(self.evaluate(ctx, vec![rows]).await?),
+            false => later.push(rows)?,
+        }
+        Ok(())
     }
 
     /// What it makes of rows that were written: whole ones of the target, with the columns beside. Errors: the expressions',

@@ -46,6 +46,8 @@ pub(super) struct QueryOverRows {
     clause: Clause,
     columns: Vec<OutputColumn>,
     parameters: Vec<Option<SqlType>>,
+    /// Whether a function is run in it that may write.
+    may_write: bool,
 }
 
 /// What the rows gave.
@@ -71,6 +73,7 @@ impl RowExpressions {
                 items: query.items.to_vec(),
                 selection: query.selection.cloned(),
                 clause: query.clause,
+                may_write: query::may_write(&bound.plan),
                 columns: bound.columns,
                 parameters: parameters.clone(),
             })),
@@ -88,6 +91,11 @@ impl RowExpressions {
     /// Whether they take more than the rows, and so read while the statement writes.
     pub(super) fn reads_more(&self) -> bool {
         matches!(self, RowExpressions::Query(_))
+    }
+
+    /// Whether a function is run in them that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        matches!(self, RowExpressions::Query(query) if query.may_write)
     }
 
     /// Whether what they give may depend on what was computed before them.

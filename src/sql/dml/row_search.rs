@@ -111,6 +111,11 @@ impl RowSearch {
             && self.plan.bound().only_scan().is_some()
     }
 
+    /// Whether a function is run in it that may write.
+    pub(super) fn may_write(&self) -> bool {
+        self.plan.may_write()
+    }
+
     /// Whether it finds the same rows in each run, as long as what it rests on is the same.
     pub(super) fn is_lasting(&self) -> bool {
         !self.is_of_cursor && self.plan.is_lasting()
@@ -131,9 +136,18 @@ impl RowSearch {
         observation: Option<&Observation>,
         moves: bool,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        let rows = self.plan.run_observed(&ctx.reading(), observation).await?;
+        let rows = match self.may_write() {
+            true => {
+                self.plan
+                    .run_observed(&ctx.reading().fetching(), observation)
+                    .await?
+            }
+            false => self.plan.run_observed(&ctx.reading(), observation).await?,
+        };
         let pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
-        if !moves && !self.reads_target_again {
+        // What functions write between two rows, the next one's see, and the query does not.
+        let goes_by_row = self.may_write() && ctx.began.is_some();
+        if goes_by_row || !moves && !self.reads_target_again {
             return Ok(pages);
         }
         let ctx = ctx.clone();

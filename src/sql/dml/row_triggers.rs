@@ -134,7 +134,7 @@ impl<'a> RowTriggers<'a> {
         let old_stored = old.filter(|_| !self.fire_instead());
         if let (Some(old), Some(began)) = (old_stored, &self.began) {
             // PostgreSQL finds it as it locks the row for the trigger, whatever comes then.
-            check_untouched(ctx, (self.table, TriggerEvent::Update), old, began)?;
+            check_untouched(ctx, (self.table, UPDATED), old, began)?;
         }
         for trigger in &self.all {
             let now = WrittenRow {
@@ -153,7 +153,7 @@ impl<'a> RowTriggers<'a> {
         }
         if let Some(old) = old_stored {
             let began = self.began.as_ref().unwrap_or(&before);
-            check_untouched(ctx, (self.table, self.event), old, began)?;
+            check_untouched(ctx, (self.table, written_word(self.event)), old, began)?;
         }
         match new {
             Some(_) => with_generated(ctx, self.table, written).map(Some),
@@ -298,33 +298,47 @@ fn is_deferred(ctx: &StatementContext, trigger: &TriggerDef) -> bool {
         })
 }
 
-/// Errors: 27000 where triggers have written rows that are to be written, since the transaction was so.
+/// Errors: 27000 where triggers, or functions that were called, have written rows to which that is to be `done`, since the transaction was so.
 pub(super) fn check_untouched(
     ctx: &StatementContext,
-    (table, event): (&TableDef, TriggerEvent),
+    (table, done): (&TableDef, &str),
     old: &RecordBatch,
     began: &Transaction,
 ) -> Result<()> {
     let mut encoder = RowEncoder::new(table, ctx.settings.limits);
     let keys = (0..old.num_rows()).map(|row| encoder.key(old, row));
     let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
-    if !ctx.txn.are_written_since(began, &keys).contains(&true) {
-        return Ok(());
+    match ctx.txn.are_written_since(began, &keys).contains(&true) {
+        true => Err(already_modified(done)),
+        false => Ok(()),
     }
-    let done = match event {
-        TriggerEvent::Delete => "deleted",
-        _ => "updated",
-    };
+}
+
+/// What an UPDATE does with a row, as errors have it.
+pub(super) const UPDATED: &str = "updated";
+/// The same of a DELETE.
+pub(super) const DELETED: &str = "deleted";
+/// The same of a MERGE.
+pub(super) const UPDATED_OR_DELETED: &str = "updated or deleted";
+
+fn written_word(event: TriggerEvent) -> &'static str {
+    match event {
+        TriggerEvent::Delete => DELETED,
+        TriggerEvent::Insert | TriggerEvent::Update | TriggerEvent::Truncate => UPDATED,
+    }
+}
+
+/// 27000: what a statement runs has written a row to which that is to be `done`.
+pub(super) fn already_modified(done: &str) -> Error {
     let message =
         format!("tuple to be {done} was already modified by an operation triggered by the current command");
-    Err(Raised {
-        hint: Some(
-            "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
-                .to_string(),
-        ),
+    let hint =
+        "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows.";
+    Raised {
+        hint: Some(hint.to_string()),
         ..Raised::new("27000", message)
     }
-    .into())
+    .into()
 }
 
 /// Calls the functions of triggers that fire once a statement. `tables`: the rows that it has written. Errors: the functions'.

@@ -21,7 +21,7 @@ use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_event::RowEvent;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::row_triggers::{RowTriggers, WrittenRow, rows_at_once};
+use super::row_triggers::{RowTriggers, UPDATED, WrittenRow, already_modified, rows_at_once};
 use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
 use super::target::{Target, bind_narrowed};
 use super::version_time;
@@ -228,6 +228,11 @@ impl UpdatePlan {
         self.found.is_lasting() && !self.set.leaves_out
     }
 
+    /// Whether a function is run for it that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        self.found.may_write() || self.returning.as_ref().is_some_and(Returning::may_write)
+    }
+
     /// The columns that SET names.
     pub(super) fn columns_set(&self) -> Vec<ColumnId> {
         self.set.columns(&self.target.table)
@@ -258,7 +263,9 @@ impl UpdatePlan {
         let mut shown = Vec::new();
         let limits = version_time::limits(ctx, table, self.version_time)?;
         let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
-        let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
+        let may_be_written = self.may_write() || !table.triggers.is_empty();
+        let watched = (may_be_written && !self.set.changes_keys(table)).then_some(UPDATED);
+        let mut first = FirstOfEachKey::new(table, ctx, self.found.joins).watching(ctx, watched);
         let schema = table.write_schema();
         let set = self.set.columns(table);
         let event = RowEvent::update(&set);
@@ -271,7 +278,7 @@ impl UpdatePlan {
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
             // A row that joins with several is updated once, by any of them.
             let (old, values) = first.take(old, others.to_vec())?;
-            let at_once = rows_at_once(triggers.is_some(), old.num_rows());
+            let at_once = rows_at_once(triggers.is_some() || self.may_write(), old.num_rows());
             for from in (0..old.num_rows()).step_by(at_once) {
                 let mut old = old.slice(from, at_once);
                 let mut values = values
@@ -294,8 +301,8 @@ impl UpdatePlan {
                 if let Some(parted) = Box::pin(self.part(ctx, (&old, &new, &beside), references)).await? {
                     updated += parted.left_count;
                     shown.extend(parted.shown);
-                    if let Some((left, beside_left)) = parted.left.filter(|_| self.returning.is_some()) {
-                        returned.push(append_beside(left, &self.found.beside, beside_left)?)?;
+                    if let Some(left) = parted.left {
+                        self.show(ctx, left, (&mut returned, &mut shown)).await?;
                     }
                     (old, new, beside) = parted.staying;
                 }
@@ -304,9 +311,7 @@ impl UpdatePlan {
                         .await?;
                 }
                 updated += new.num_rows() as u64;
-                if self.returning.is_some() {
-                    returned.push(append_beside(new, &self.found.beside, beside)?)?;
-                }
+                self.show(ctx, (new, beside), (&mut returned, &mut shown)).await?;
             }
         }
         write.finish()?;
@@ -317,6 +322,22 @@ impl UpdatePlan {
 }
 
 impl UpdatePlan {
+    /// Has RETURNING, if there is one, show rows that are written, with what stands beside them. Errors: as [`Returning::note`].
+    async fn show(
+        &self,
+        ctx: &StatementContext,
+        (rows, beside): (RecordBatch, Vec<ArrayRef>),
+        shown: (&mut RowBuffer, &mut Vec<RecordBatch>),
+    ) -> Result<()> {
+        match &self.returning {
+            Some(returning) => {
+                let rows = append_beside(rows, &self.found.beside, beside)?;
+                returning.note(ctx, rows, shown).await
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Writes rows of the table as they will be. Errors: 23514, 44000, those of writing them.
     async fn replace(
         &self,
@@ -437,9 +458,11 @@ pub(super) struct FirstOfEachKey<'a> {
     encoder: RowEncoder<'a>,
     seen: HashSet<Vec<u8>>,
     /// The transaction as the statement found it, and as this part of it did.
-    others: Option<(Arc<Transaction>, Transaction)>,
+    others: Option<(Arc<Transaction>, Arc<Transaction>)>,
     /// Whether a row may be met again.
     joins: bool,
+    /// The statement's transaction, and what it does, where functions may write rows that it comes to.
+    watched: Option<(Arc<Transaction>, &'static str)>,
 }
 
 impl<'a> FirstOfEachKey<'a> {
@@ -450,8 +473,39 @@ impl<'a> FirstOfEachKey<'a> {
         FirstOfEachKey {
             encoder: RowEncoder::new(table, ctx.settings.limits),
             seen: HashSet::new(),
-            others: others.map(|began| (Arc::clone(began), ctx.txn.as_it_is())),
+            others: others.map(|began| {
+                let part = ctx.part_began.clone();
+                (
+                    Arc::clone(began),
+                    part.unwrap_or_else(|| Arc::new(ctx.txn.as_it_is())),
+                )
+            }),
             joins: joins && is_stored,
+            watched: None,
+        }
+    }
+
+    /// The functions that the statement calls may write no row that it comes to later, for which it is to be `done`; `None`: they may.
+    pub(super) fn watching(self, ctx: &StatementContext, done: Option<&'static str>) -> FirstOfEachKey<'a> {
+        FirstOfEachKey {
+            watched: done.map(|done| (Arc::clone(&ctx.txn), done)),
+            ..self
+        }
+    }
+
+    /// Errors: 27000 for a key that functions have written since this part of the statement began.
+    fn check_untouched(&self, keys: &[Vec<u8>]) -> Result<()> {
+        let (Some((txn, done)), Some((_, began))) = (&self.watched, &self.others) else {
+            return Ok(());
+        };
+        let met: Vec<Vec<u8>> = keys
+            .iter()
+            .filter(|key| !self.seen.contains(*key))
+            .cloned()
+            .collect();
+        match txn.are_written_since(began, &met).contains(&true) {
+            true => Err(already_modified(done)),
+            false => Ok(()),
         }
     }
 
@@ -466,6 +520,7 @@ impl<'a> FirstOfEachKey<'a> {
         }
         let keys = (0..rows.num_rows()).map(|row| self.encoder.key(&rows, row));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        self.check_untouched(&keys)?;
         let taken = match &self.others {
             Some((began, now)) => now.are_written_since(began, &keys),
             None => vec![false; keys.len()],

@@ -39,6 +39,8 @@ pub(super) struct ValuesPlan {
     /// Of one row: the position of the first column whose cell asks a sequence. The defaults of the columns before it come first, so that
     /// it sees what they took.
     sequence_asked: Option<usize>,
+    /// Its rows, each by itself, where a function of one sees those that were written before; else none.
+    by_row: Vec<ValuesPlan>,
 }
 
 /// The cells of one column.
@@ -78,7 +80,32 @@ impl ValuesPlan {
         {
             return ValuesPlan::bind_as_written(ctx, target, &[row], (&names, named, overriding), types);
         }
-        ValuesPlan::bind_as_written(ctx, target, rows, (names, named, overriding), types)
+        let known = types.clone();
+        let mut plan = ValuesPlan::bind_as_written(ctx, target, rows, (names, named, overriding), types)?;
+        if rows.len() > 1 && plan.cells.may_write() {
+            let alone = |row| {
+                let types = &mut known.clone();
+                ValuesPlan::bind_as_written(
+                    ctx,
+                    target,
+                    std::slice::from_ref(row),
+                    (names, named, overriding),
+                    types,
+                )
+            };
+            plan.by_row = rows.iter().map(alone).collect::<Result<_>>()?;
+        }
+        Ok(plan)
+    }
+
+    /// Whether a function is run for it that may write, and sees what was written.
+    pub(super) fn may_write(&self) -> bool {
+        self.cells.may_write()
+    }
+
+    /// The rows that are computed and written one behind the other; none where all are together.
+    pub(super) fn by_row(&self) -> &[ValuesPlan] {
+        &self.by_row
     }
 
     fn bind_as_written(
@@ -123,6 +150,7 @@ impl ValuesPlan {
                 }
                 _ => None,
             },
+            by_row: Vec::new(),
         };
         let mut by_column: Vec<Vec<Cell>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
         for (number, cell) in cells.into_iter().enumerate() {

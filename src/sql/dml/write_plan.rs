@@ -198,17 +198,13 @@ impl WritePlan {
         references.write_to(ctx, self.table());
         // What a partition may hold follows from those beside it: a partitioned table is locked like those that have its rows.
         lock_for_writes(&ctx.txn, self.table()).await?;
-        let written = match (self.reads_as_it_writes(), &ctx.began) {
-            (true, None) => {
-                let ctx = ctx.beginning();
+        let written = match self.reads_as_it_writes() {
+            true => {
+                let ctx = ctx.beginning_part();
                 let writing = self.write(&ctx, observation, references);
                 Box::pin(self.with_triggers(&ctx, references, writing)).await
             }
-            (true, Some(_)) => {
-                let writing = self.write(ctx, observation, references);
-                Box::pin(self.with_triggers(ctx, references, writing)).await
-            }
-            (false, _) => self.write(ctx, observation, references).await,
+            false => self.write(ctx, observation, references).await,
         };
         self.experience.note(begun.elapsed());
         written
@@ -228,7 +224,7 @@ impl WritePlan {
         if !self.reads_as_it_writes() {
             return write(ctx.clone()).await;
         }
-        let ctx = ctx.beginning();
+        let ctx = ctx.beginning_part();
         let writing = write(ctx.clone());
         Box::pin(self.with_triggers(&ctx, references, writing)).await
     }
@@ -336,7 +332,18 @@ impl WritePlan {
         fires
             || updates
             || !self.parts.plans.is_empty()
+            || self.may_write()
             || self.returning().is_some_and(Returning::reads_more)
+    }
+
+    /// Whether a function is run for it that may write, and sees what was written.
+    fn may_write(&self) -> bool {
+        match &self.write {
+            Write::Insert(plan) => plan.may_write(),
+            Write::Update(plan) => plan.may_write(),
+            Write::Delete(plan) => plan.may_write(),
+            Write::Merge(plan) => plan.may_write(),
+        }
     }
 
     /// The columns of RETURNING.

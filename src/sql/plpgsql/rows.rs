@@ -104,7 +104,11 @@ impl Frame {
             return Err(Raised::new("0A000", "unsupported transaction command in PL/pgSQL").into());
         }
         let ran = async {
-            let ran = self.run_fragment("", text).await?;
+            // A second row is an error where one alone is wanted.
+            self.ctx.rows_wanted = into.map(|into| if into.strict { 2 } else { 1 });
+            let ran = self.run_fragment("", text).await;
+            self.ctx.rows_wanted = None;
+            let ran = ran?;
             let one_row = into.is_some_and(|into| into.strict) || ran.written.is_some();
             self.take(ran, into, one_row).await
         };

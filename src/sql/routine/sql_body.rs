@@ -34,9 +34,10 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
                 .without_place()
                 .within(format!("SQL function \"{}\" statement {}", routine.name, at + 1))
         };
+        let gives_rows = at + 1 == statements.len() && routine.returns != RoutineResult::Void;
+        ctx.rows_wanted = (gives_rows && !routine.returns_set).then_some(1);
         let ran = run_statement(&mut ctx, statement).await.map_err(in_function)?;
-        let is_last = at + 1 == statements.len();
-        let taken = match is_last && routine.returns != RoutineResult::Void {
+        let taken = match gives_rows {
             true => take_rows(&ctx, &routine, ran, wanted.as_deref()).await,
             false => pass_rows(ran).await.map(|()| Vec::new()),
         };
