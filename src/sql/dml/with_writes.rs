@@ -4,12 +4,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures::TryStreamExt;
 use sqlparser::ast;
 
 use super::references::References;
-use super::row_buffer::RowBuffer;
 use super::settling::settle;
+use super::shared_sources::{all_rows, common_column};
 use super::with_parts::{WithPart, WithParts};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
@@ -19,7 +18,7 @@ use crate::query::{Experience, Observation, QueryPlan, known_types, plan_query, 
 use crate::scan::OutputColumn;
 use crate::sql::Description;
 use crate::system::plan_cache::PlanCache;
-use crate::system::{CommonColumn, CommonRows, StatementContext};
+use crate::system::{CommonRows, StatementContext};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -275,9 +274,7 @@ impl PartPlan {
             PartPlan::Write(plan) => return plan.run(ctx, observation, references).await,
             PartPlan::Query(plan) => plan,
         };
-        let rows = plan.run_observed(&ctx.reading(), observation).await?;
-        let batches = rows.and_then(|rows| async move { rows.into_batch() });
-        let kept = RowBuffer::collect(ctx, Box::pin(batches)).await?.into_batches();
+        let kept = all_rows(ctx, plan, observation).await?;
         let count: usize = kept.iter().map(|batch| batch.num_rows()).sum();
         Ok(WriteResult {
             tag: format!("SELECT {count}"),
@@ -294,26 +291,10 @@ fn common_rows(part: &WithPart, columns: Option<Arc<[OutputColumn]>>) -> Result<
         return Ok(None);
     };
     let name = fold(&alias.name);
-    let named = |column: &OutputColumn| {
-        let column = common_column(column);
-        let ty = match column.ty {
-            SqlType::Unknown | SqlType::Void => SqlType::Text,
-            ty => ty,
-        };
-        CommonColumn { ty, ..column }
-    };
-    let mut columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(named).collect());
+    let mut columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(common_column).collect());
     let names = columns.as_deref_mut().unwrap_or_default().iter_mut();
     rename(names.map(|column| &mut column.name), alias, &name)?;
     Ok(Some(CommonRows::new(name, columns)))
-}
-
-fn common_column(column: &OutputColumn) -> CommonColumn {
-    CommonColumn {
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        origin: (column.table_oid != 0).then_some((column.table_oid, column.attribute)),
-    }
 }
 
 /// The statement, whose later parts may read these rows.

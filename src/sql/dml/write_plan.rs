@@ -10,12 +10,14 @@ use super::delete::DeletePlan;
 use super::insert::{InsertPlan, Mode};
 use super::insert_source::Source;
 use super::merge::MergePlan;
+use super::operation::Operation;
 use super::part_columns;
 use super::partition_writes::{of_partition, partitioned_target};
 use super::references::References;
 use super::returning::Returning;
 use super::row_event::RowEvent;
 use super::row_triggers::fire_before_statement;
+use super::shared_sources::SharedSources;
 use super::target::Target;
 use super::update::{UpdatePlan, WalkedTo};
 use super::view_checks::{ViewCheck, ViewChecks};
@@ -48,6 +50,8 @@ pub(crate) struct WritePlan {
 #[derive(Debug, Default)]
 struct Parts {
     plans: Vec<Arc<WritePlan>>,
+    /// What runs once for all of them.
+    shared: SharedSources,
     /// What is known of their reads together.
     reads: Option<PartitionReads>,
 }
@@ -58,22 +62,6 @@ enum Write {
     Update(UpdatePlan),
     Delete(DeletePlan),
     Merge(MergePlan),
-}
-
-/// What is done with the rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    /// INSERT; a row whose key is there already is an error, left out, or updates the one that is there.
-    Insert {
-        /// `NOTHING` or `UPDATE`.
-        on_conflict: Option<&'static str>,
-    },
-    /// UPDATE.
-    Update,
-    /// DELETE.
-    Delete,
-    /// MERGE.
-    Merge,
 }
 
 /// Where the rows of a write come from.
@@ -113,8 +101,21 @@ impl WritePlan {
     ) -> Result<Arc<WritePlan>> {
         let mut types = known_types(ctx);
         let noticed = ctx.notices_count();
-        let ThroughViews { statement, checks } = through_views(ctx, statement)?;
-        let parts = Box::pin(parts_of(ctx, &statement, &checks)).await?;
+        let ThroughViews {
+            mut statement,
+            checks,
+        } = through_views(ctx, statement)?;
+        let partitioned = partitioned_target(ctx, &statement)?;
+        let shared = match &partitioned {
+            Some(_) => SharedSources::take_from(ctx, statement.to_mut())?,
+            None => SharedSources::default(),
+        };
+        let named = partitioned.is_some().then(|| shared.naming(ctx));
+        let ctx = named.as_ref().unwrap_or(ctx);
+        let parts = match &partitioned {
+            Some(table) => Box::pin(parts_of(ctx, (&*statement, table), &checks, shared)).await?,
+            None => Parts::default(),
+        };
         let write = match statement.as_ref() {
             ast::Statement::Insert(insert) => {
                 let insert = part_columns::whole(ctx, insert)?;
@@ -265,6 +266,8 @@ impl WritePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
+        let filled = self.parts.shared.filled(ctx).await?;
+        let ctx = filled.as_ref().unwrap_or(ctx);
         if !self.parts.plans.is_empty() {
             return Box::pin(self.write_parts(ctx, observation, references)).await;
         }
@@ -283,11 +286,6 @@ impl WritePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        let verb = match self.write {
-            Write::Delete(_) => "DELETE",
-            Write::Merge(_) => "MERGE",
-            Write::Update(_) | Write::Insert(_) => "UPDATE",
-        };
         let mut all = WriteResult {
             tag: String::new(),
             rows_written: 0,
@@ -315,7 +313,7 @@ impl WritePlan {
         {
             all.rows_written += plan.run(ctx, None, references).await?.rows_written;
         }
-        all.tag = format!("{verb} {}", all.rows_written);
+        all.tag = format!("{} {}", self.operation().verb(), all.rows_written);
         Ok(all)
     }
 
@@ -360,7 +358,11 @@ impl WritePlan {
             Write::Delete(plan) => plan.found.is_lasting(),
             Write::Merge(plan) => plan.is_lasting(),
         };
-        is_lasting && !self.adds_columns() && self.parts.plans.iter().all(|part| part.is_lasting())
+        let Parts { plans, shared, .. } = &self.parts;
+        is_lasting
+            && !self.adds_columns()
+            && shared.are_lasting()
+            && plans.iter().all(|part| part.is_lasting())
     }
 
     /// Whether it has added columns to its table as it was bound.
@@ -519,12 +521,14 @@ impl Write {
     }
 }
 
-/// What an UPDATE, DELETE or MERGE of a partitioned table is of each of its partitions; of other writes nothing. `checks`: what views ask of the
-/// rows. Errors: those of binding, 0A000.
-async fn parts_of(ctx: &StatementContext, statement: &ast::Statement, checks: &[ViewCheck]) -> Result<Parts> {
-    let Some(table) = partitioned_target(ctx, statement)? else {
-        return Ok(Parts::default());
-    };
+/// What an UPDATE, DELETE or MERGE of a partitioned table is of each of its partitions. `checks`: what views ask of the rows; `shared`: what
+/// was taken out of the statement. Errors: those of binding, 0A000.
+async fn parts_of(
+    ctx: &StatementContext,
+    (statement, table): (&ast::Statement, &Arc<TableDef>),
+    checks: &[ViewCheck],
+    shared: SharedSources,
+) -> Result<Parts> {
     if ctx.hints.batch_rows.is_some() {
         return Err(Error::unsupported(
             format!(
@@ -535,18 +539,18 @@ async fn parts_of(ctx: &StatementContext, statement: &ast::Statement, checks: &[
         ));
     }
     let mut plans = Vec::new();
-    for partition in ctx.leaves_of(&table)? {
+    for partition in ctx.leaves_of(table)? {
         let mut types = known_types(ctx);
-        let write = match of_partition(statement, &table, &partition)? {
+        let write = match of_partition(statement, table, &partition)? {
             ast::Statement::Update(update) => {
                 let plan = UpdatePlan::bind_for_run(ctx, &update, &mut types, None).await?;
-                Write::Update(plan.moving_rows(ctx, &table, update.returning.as_deref())?)
+                Write::Update(plan.moving_rows(ctx, table, update.returning.as_deref())?)
             }
             ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, &delete, &mut types)?),
             ast::Statement::Merge(merge) if merge.clauses.is_empty() => continue,
             ast::Statement::Merge(merge) => {
                 let plan = MergePlan::bind_for_run(ctx, &merge, &mut types).await?;
-                Write::Merge(plan.moving_rows(ctx, &table)?)
+                Write::Merge(plan.moving_rows(ctx, table)?)
             }
             other => return Err(not_a_write(&other)),
         };
@@ -559,10 +563,11 @@ async fn parts_of(ctx: &StatementContext, statement: &ast::Statement, checks: &[
     }
     let reads = plans.iter().map(|plan| plan.finding());
     let reads = reads.collect::<Option<Vec<&QueryPlan>>>();
-    let partitions = ctx.read_leaves(&table)?;
+    let partitions = ctx.read_leaves(table)?;
     Ok(Parts {
         reads: reads.and_then(|reads| QueryPlan::partition_reads(&reads, &partitions)),
         plans,
+        shared,
     })
 }
 
