@@ -54,7 +54,7 @@ impl Frame {
     }
 
     /// The statement of a fragment, with the variables that it may name as what it runs with.
-    fn bind_fragment(&mut self, before: &str, text: &str) -> Result<Arc<Statement>> {
+    pub(super) fn bind_fragment(&mut self, before: &str, text: &str) -> Result<Arc<Statement>> {
         let place = text.as_ptr() as usize;
         let prepared = self
             .program

@@ -1,12 +1,16 @@
 //! Statements of SQL in a body: PERFORM, INTO, EXECUTE, loops over rows.
 
+use sqlparser::ast;
+
 use super::fragment::is_of_analysis;
 use super::frame::{Flow, Frame};
 use super::transactions::is_transaction_command;
 use super::variable::{Holder, assign_row};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, DeclarationKind, Fragment, Into, Kind, Source, Statement, Target};
+use crate::query::{known_types, procedure_outputs};
 use crate::sql::routine_run::statement_run::Ran;
+use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -38,6 +42,11 @@ impl Frame {
 
     /// CALL; what it gives back goes to the variables that were its arguments.
     pub(super) async fn call(&mut self, call: &Fragment) -> Result<()> {
+        let targets = match self.call_targets(&call.text) {
+            Err(error) if matches!(error, Error::Raised(_)) => return Err(error),
+            // What else is wrong with it, its run tells.
+            targets => targets.unwrap_or_default(),
+        };
         let ran = async {
             let mut ran = self.run_fragment("", &call.text).await?;
             let row = ran.rows.next().await?;
@@ -49,54 +58,39 @@ impl Frame {
         let Some(row) = row else {
             return Ok(());
         };
-        let targets = self.call_targets(&call.text);
-        let outputs = targets.into_iter().flatten();
-        for ((target, value), column) in outputs.zip(row).zip(columns) {
+        for ((target, value), column) in targets.into_iter().zip(row).zip(columns) {
             self.assign_to(&target, value, &column.ty).await?;
         }
         Ok(())
     }
 
-    /// The arguments of a CALL that are variables, at the places of those that it gives back.
-    fn call_targets(&self, text: &str) -> Vec<Option<Target>> {
-        let Ok(statement) = super::prepared::only_statement(text) else {
-            return Vec::new();
+    /// The variables that are the arguments of a CALL which it gives back. Errors: those of binding it; 42601 for what is no variable.
+    fn call_targets(&mut self, text: &str) -> Result<Vec<Target>> {
+        let statement = self.bind_fragment("", text)?;
+        let variables = self.ctx.variables.take();
+        let ast::Statement::Call(function) = &statement.parsed.ast else {
+            return Ok(Vec::new());
         };
-        let sqlparser::ast::Statement::Call(function) = &statement.parsed.ast else {
-            return Vec::new();
+        let ctx = StatementContext {
+            variables: variables.clone(),
+            ..self.ctx.clone()
         };
-        let Ok(name) = crate::parse::names::relation_name(&function.name) else {
-            return Vec::new();
-        };
-        let path = &self.ctx.settings.search_path;
-        let found = self.ctx.catalog.routines.find(name.0.as_deref(), &name.1, path);
-        let sqlparser::ast::FunctionArguments::List(list) = &function.args else {
-            return Vec::new();
-        };
-        let is_of_count = |routine: &&std::sync::Arc<crate::catalog::RoutineDef>| {
-            let written = routine.arguments.iter();
-            written
-                .filter(|argument| argument.mode != crate::catalog::ArgumentMode::Table)
-                .count()
-                >= list.args.len()
-        };
-        let Some(routine) = found.iter().find(is_of_count) else {
-            return Vec::new();
-        };
-        let pairs = routine.arguments.iter().zip(&list.args);
-        let outputs = pairs.filter(|(argument, _)| argument.mode.is_output());
-        let target = |argument: &sqlparser::ast::FunctionArg| {
-            let text = argument.to_string();
-            let parts: Vec<String> = text
-                .split('.')
-                .map(|part| part.trim_matches('"').to_lowercase())
-                .collect();
-            self.resolve(&parts).ok().map(|_| Target {
-                parts,
+        let outputs = procedure_outputs(&ctx, function, &known_types(&ctx))?;
+        let all = variables.as_deref().map_or(&[][..], |variables| &variables.all);
+        let target = |parameter: usize| {
+            let variable = all.iter().find(|variable| variable.parameter == parameter);
+            let parts = variable.map(|variable| {
+                let parts = variable.qualifiers.iter().take(1);
+                let parts = parts.chain(&variable.record).chain([&variable.name]);
+                parts.cloned().collect()
+            });
+            Target {
+                // An argument may be named by its number.
+                parts: parts.unwrap_or_else(|| vec![format!("${parameter}")]),
                 subscripts: Vec::new(),
-            })
+            }
         };
-        outputs.map(|(_, argument)| target(argument)).collect()
+        Ok(outputs.into_iter().map(target).collect())
     }
 
     pub(super) async fn sql(&mut self, text: &str, into: Option<&Into>) -> Result<()> {
