@@ -167,8 +167,13 @@ impl Reader<'_> {
                     false => Direction::Backward(count),
                 }
             }
-        } else {
+        } else if self.peek().is_some_and(&is_end)
+            || matches!(self.peek_at(1), Some(Token::Word(word)) if word == "into")
+            || self.peek_at(1) == Some(&Token::Character(';'))
+        {
             Direction::Next
+        } else {
+            Direction::Forward(Some(self.text_until(is_end)?))
         };
         if !self.word("from") {
             self.word("in");

@@ -20,6 +20,9 @@ use crate::system::{CALLS_MAX, RoutineCall, Settings, StatementContext};
 use crate::types::Value;
 use crate::{Error, Result};
 
+/// The setting that functions have as a list of names.
+const SEARCH_PATH: &str = "search_path";
+
 /// Runs a function: see [`crate::system::RoutineCaller`].
 pub(crate) fn call_routine(
     ctx: &StatementContext,
@@ -36,6 +39,7 @@ pub(crate) fn call_routine(
             });
         }
         let routine = Arc::clone(&call.routine);
+        let around = ctx;
         let ctx = context_of(ctx, &routine)?;
         let rows = match routine.language {
             Language::Sql => sql_body::run(seeing_now(&ctx).await?, call).await?,
@@ -49,6 +53,13 @@ pub(crate) fn call_routine(
             }
         };
         check_rows(&ctx, &routine, &rows).await?;
+        if !runs_with_settings_around(&routine) {
+            let is_set = |name: &str| {
+                name == SEARCH_PATH && !routine.search_path.is_empty()
+                    || routine.settings.iter().any(|(own, _)| own == name)
+            };
+            around.settings.hand_on(&ctx.settings, is_set);
+        }
         Ok(rows)
     }
     .boxed()
@@ -66,14 +77,7 @@ async fn seeing_now(ctx: &StatementContext) -> Result<StatementContext> {
 /// What a function's statements run in: that of the statement around it, with the function's settings.
 fn context_of(ctx: &StatementContext, routine: &RoutineDef) -> Result<StatementContext> {
     let inner = inner_context(ctx);
-    let mut settings = Settings::clone(&inner.settings);
-    if !routine.search_path.is_empty() {
-        settings.set("search_path", &routine.search_path)?;
-    }
-    for (name, values) in &routine.settings {
-        settings.set(name, values)?;
-    }
-    let is_own = routine.search_path.is_empty() && routine.settings.is_empty();
+    let is_own = runs_with_settings_around(routine);
     let txn = match routine.volatile {
         Volatile::Volatile => Arc::new(ctx.txn.with_own_writes()),
         // It sees what the statement around it sees.
@@ -89,8 +93,26 @@ fn context_of(ctx: &StatementContext, routine: &RoutineDef) -> Result<StatementC
         in_stable_function: routine.volatile != Volatile::Volatile,
         settings: match is_own {
             true => inner.settings.clone(),
-            false => Arc::new(settings),
+            false => Arc::new(own_settings(&inner.settings, routine)?),
         },
         ..inner
     })
+}
+
+/// Whether a function says nothing of settings.
+fn runs_with_settings_around(routine: &RoutineDef) -> bool {
+    routine.search_path.is_empty() && routine.settings.is_empty()
+}
+
+/// The settings that a function says it runs with. What it asks for is kept apart: what it sets locally and says itself ends with it.
+fn own_settings(around: &Settings, routine: &RoutineDef) -> Result<Settings> {
+    let mut settings = around.with_requested().unwrap_or_else(|| around.clone());
+    settings.detach();
+    if !routine.search_path.is_empty() {
+        settings.set(SEARCH_PATH, &routine.search_path)?;
+    }
+    for (name, values) in &routine.settings {
+        settings.set(name, values)?;
+    }
+    Ok(settings)
 }

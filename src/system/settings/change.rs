@@ -54,6 +54,15 @@ impl Settings {
         shown
     }
 
+    /// Hands on what was asked for apart from these settings ([`Settings::detach`]), but for what is local and was set for that time alone.
+    pub fn hand_on(&self, apart: &Settings, is_set_for_it: impl Fn(&str) -> bool) {
+        let changes = apart.take_requested().into_iter();
+        let lasting = changes.filter(|change| !(change.local && is_set_for_it(&change.name)));
+        if let Ok(mut requested) = self.requested.lock() {
+            requested.extend(lasting);
+        }
+    }
+
     /// The settings with the changes that were asked for and are not applied yet; `None` where there are none.
     pub fn with_requested(&self) -> Option<Settings> {
         let requested = self.requested.lock().map(|requested| requested.clone());
