@@ -9,9 +9,9 @@ use sqlparser::ast::{
 };
 
 use super::column::serial_type;
-use super::{alter, attach, partition_index};
+use super::{alter, attach, partition_index, triggers};
 use crate::Result;
-use crate::catalog::{Access, ColumnDefault, Object, TableDef, counterpart};
+use crate::catalog::{Access, ColumnDefault, Object, TableDef, TriggerDef, counterpart};
 use crate::parse::definition::AlterAction;
 use crate::parse::{altered_kind, names, own_action};
 use crate::sql::dml;
@@ -113,8 +113,9 @@ async fn follow(ctx: &StatementContext, before: &TableDef, alter: &AlterTable) -
             child: &child,
         };
         let operations = alter.operations.iter();
+        let operations = operations.flat_map(|operation| of_each_trigger(before, operation));
         let operations: Vec<_> = operations
-            .filter_map(|operation| tables.inherited(ctx, operation))
+            .filter_map(|operation| tables.inherited(ctx, &operation))
             .collect();
         if operations.is_empty() {
             continue;
@@ -129,6 +130,34 @@ async fn follow(ctx: &StatementContext, before: &TableDef, alter: &AlterTable) -
         now = now.seeing_definitions().await?;
     }
     Ok(())
+}
+
+/// What is said of all triggers of a table as said of each that partitions have of it, whose own are left alone; others as they are.
+fn of_each_trigger(table: &TableDef, operation: &AlterTableOperation) -> Vec<AlterTableOperation> {
+    use AlterTableOperation as O;
+    let (O::EnableTrigger { name }
+    | O::DisableTrigger { name }
+    | O::EnableAlwaysTrigger { name }
+    | O::EnableReplicaTrigger { name }) = operation
+    else {
+        return vec![operation.clone()];
+    };
+    if !triggers::means_several(name) {
+        return vec![operation.clone()];
+    }
+    let shared = table.triggers.iter().filter(|trigger| trigger.for_each_row);
+    let of_trigger = |trigger: &TriggerDef| {
+        let mut of_one = operation.clone();
+        if let O::EnableTrigger { name }
+        | O::DisableTrigger { name }
+        | O::EnableAlwaysTrigger { name }
+        | O::EnableReplicaTrigger { name } = &mut of_one
+        {
+            *name = Ident::with_quote('"', &trigger.name);
+        }
+        of_one
+    };
+    shared.map(of_trigger).collect()
 }
 
 /// A partitioned table, as it was and is, and one of its partitions.

@@ -520,11 +520,10 @@ fn undefined(name: &str, table: &str) -> Error {
 /// ENABLE TRIGGER, DISABLE TRIGGER. ALL names those as well by which PostgreSQL asks foreign keys. Errors: 42704.
 pub(super) fn set(table: &mut TableDef, name: &Ident, state: TriggerState) -> Result<()> {
     let folded = names::fold(name);
-    let is_word = |word: &str| name.quote_style.is_none() && folded == word;
-    if is_word("all") {
+    if is_word(name, "all") {
         table.options.triggers_disabled = state == TriggerState::Disabled;
     }
-    if is_word("all") || is_word("user") {
+    if means_several(name) {
         table
             .triggers
             .iter_mut()
@@ -535,6 +534,15 @@ pub(super) fn set(table: &mut TableDef, name: &Ident, state: TriggerState) -> Re
     let undefined = undefined(&folded, &table.name);
     named.ok_or(undefined)?.state = state;
     Ok(())
+}
+
+/// Whether ENABLE and DISABLE TRIGGER mean all triggers by a name: ALL, USER.
+pub(super) fn means_several(name: &Ident) -> bool {
+    is_word(name, "all") || is_word(name, "user")
+}
+
+fn is_word(name: &Ident, word: &str) -> bool {
+    name.quote_style.is_none() && names::fold(name) == word
 }
 
 /// Writes a column's new name into the conditions that name it; the table has it already. Errors: `Corrupt`.
