@@ -5,12 +5,13 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place};
 use super::from_item::FromItem;
+use super::implied_conditions::{follows, plain};
 use super::indexed_column::{Held, IndexedColumn};
 use super::operator::binary;
 use super::scope::Scope;
 use crate::catalog::{IndexDef, IndexExpression, TableDef};
 use crate::parse::parse_expression;
-use crate::tree::{Column, Expr, Operator, ScalarValue, lit, split_conjunction};
+use crate::tree::{Column, Expr, Operator, Plan, lit, split_conjunction};
 use crate::{Error, Result};
 
 /// Positions in `TableDef::columns` of the columns that conditions may read so.
@@ -134,11 +135,7 @@ fn told_conditions(condition: &Expr, scope: &Scope) -> Vec<Bound> {
             continue;
         };
         let is_new = told.iter().all(|known| known.expr != indexed.column.expr);
-        if is_new
-            && conditions
-                .iter()
-                .all(|wanted| said.iter().any(|said| implies(said, wanted)))
-        {
+        if is_new && conditions.iter().all(|wanted| follows(&said, wanted)) {
             told.push(indexed.column.clone());
         }
     }
@@ -165,39 +162,20 @@ pub(super) fn as_indexed(bound: Bound, scope: &Scope) -> Bound {
     }
 }
 
-/// A condition without what it says twice: `c = true` is `c`.
-fn plain(condition: &Expr) -> &Expr {
-    match condition {
-        Expr::BinaryExpr(test) if test.op == Operator::Eq && is_true(&test.right) => plain(&test.left),
-        Expr::TruthTest(test) if test.truth == Some(true) && !test.negated => plain(&test.expr),
-        other => other,
-    }
-}
-
-fn is_true(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(true)), _))
-}
-
-fn is_comparison(operator: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
-}
-
-/// Whether where one condition holds the other does.
-fn implies(said: &Expr, wanted: &Expr) -> bool {
-    if said == wanted {
-        return true;
-    }
-    match wanted {
-        // What is compared is not NULL.
-        Expr::IsNotNull(operand) => match said {
-            Expr::BinaryExpr(test) if is_comparison(test.op) => {
-                test.left == *operand || test.right == *operand
-            }
-            Expr::Like(like) => like.expr == *operand,
-            Expr::InList(list) => !list.negated && list.expr == *operand,
-            said => said == operand.as_ref(),
-        },
+/// Whether of the two conditions that a query gives the second holds wherever the first does, as far as their forms tell.
+pub(crate) fn second_follows(plan: &Plan) -> bool {
+    let Plan::Projection(projection) = plan else {
+        return false;
+    };
+    match projection.expr.as_slice() {
+        [said, wanted] => follows(&split_conjunction(unnamed(said)), unnamed(wanted)),
         _ => false,
+    }
+}
+
+fn unnamed(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => unnamed(&alias.expr),
+        other => other,
     }
 }

@@ -57,6 +57,7 @@ mod group_items;
 mod group_value;
 mod grouping;
 mod hypothetical_set;
+mod implied_conditions;
 mod indexed_column;
 mod indexed_expressions;
 mod input_order;
@@ -180,7 +181,7 @@ pub(crate) use domain::{
 };
 pub(crate) use experience::Experience;
 pub(crate) use function_call::is_bounded_call;
-pub(crate) use indexed_expressions::index_condition;
+pub(crate) use indexed_expressions::{index_condition, second_follows};
 use join_hint::with_join_hint;
 pub(crate) use literal::warn_of_digits;
 use null_operands::fold_null_operands;

@@ -291,10 +291,11 @@ fn arbiter<'a>(ctx: &StatementContext, target: &'a Target, named: &ConflictTarge
     match named {
         ConflictTarget::Columns(names) => {
             let wanted = ConflictKeys::read(ctx, target, names)?;
-            let mut known = table
+            let known = table
                 .all_indexes()
-                .filter(|index| index.unique && index.is_complete());
-            let found = known.find(|index| wanted.are_of(table, index));
+                .filter(|index| index.unique && index.is_complete() && wanted.are_of(table, index));
+            // Of several one that holds all rows: it finds whatever the others would.
+            let found = known.min_by_key(|index| index.predicate.is_some());
             found.ok_or_else(|| Error::InvalidStatement {
                 state: StatementFault::InvalidColumnReference,
                 message: "there is no unique or exclusion constraint matching the ON CONFLICT specification"

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident};
+use sqlparser::ast::{Expr, Ident, SelectItem};
 
 use super::generated_columns::computed_type;
 use super::target::Target;
@@ -11,18 +11,19 @@ use crate::codec::row::ColumnId;
 use crate::parse::conflict_target::{self, ConflictKey};
 use crate::parse::names;
 use crate::parse::walk::visit_expressions_mut;
-use crate::query::{Clause, condition_text, index_condition, pinned_condition};
+use crate::query::{
+    Clause, RowQuery, condition_text, index_condition, pinned_condition, plan_row_query, second_follows,
+};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// Columns, expressions and conditions, each once; expressions as they are printed, so that two are equal that say the same.
+/// Columns and expressions, each once; expressions as they are printed, so that two are equal that say the same.
 #[derive(Debug, Default)]
 pub(super) struct ConflictKeys {
     columns: Vec<ColumnId>,
     expressions: Vec<String>,
-    conditions: Vec<String>,
-    /// What the conditions of the table's partial indexes say, by the index's oid.
-    of_indexes: Vec<(u32, Vec<String>)>,
+    /// The partial indexes of the table, by their oids, whose conditions hold where that does which is named.
+    said: Vec<u32>,
 }
 
 impl ConflictKeys {
@@ -34,13 +35,16 @@ impl ConflictKeys {
             printed(ctx, table, &expr)
         };
         let mut keys = ConflictKeys::default();
+        let mut condition = None;
         for name in names {
             let key = conflict_target::read(name);
             match key.ok_or_else(|| Error::internal("a target of ON CONFLICT that cannot be read"))? {
                 ConflictKey::Column(name) => keys.columns.push(column_id(table, &name)?),
                 ConflictKey::Expression(expr) => keys.expressions.push(printed(expr)?),
-                ConflictKey::Condition(expr) => {
-                    keys.conditions = conditions(expr).map(&printed).collect::<Result<_>>()?;
+                ConflictKey::Condition(mut expr) => {
+                    printed(expr.clone())?;
+                    unqualify(&mut expr, target);
+                    condition = Some(expr);
                 }
             }
         }
@@ -49,15 +53,16 @@ impl ConflictKeys {
         keys.expressions.sort_unstable();
         keys.expressions.dedup();
         for index in &table.indexes {
-            if let Some(condition) = index_condition(table, index)? {
-                let said = conditions(condition).map(&printed).collect::<Result<_>>()?;
-                keys.of_indexes.push((index.oid, said));
+            if let (Some(said), Some(wanted)) = (&condition, index_condition(table, index)?)
+                && says(ctx, target, said, wanted)?
+            {
+                keys.said.push(index.oid);
             }
         }
         Ok(keys)
     }
 
-    /// Whether they are an index's. Those of a partial index are when the conditions say all of its own.
+    /// Whether they are an index's. Those of a partial index are when its condition holds where that does which is named.
     pub(super) fn are_of(&self, table: &TableDef, index: &IndexDef) -> bool {
         if index.id == 0 && table.has_hidden_key() {
             return false;
@@ -74,25 +79,24 @@ impl ConflictKeys {
         let mut expressions: Vec<&String> = index.expressions.iter().map(|expr| &expr.text).collect();
         expressions.sort_unstable();
         expressions.dedup();
-        let of_index = self.of_indexes.iter().find(|(oid, _)| *oid == index.oid);
-        let wanted = of_index.map_or(&[][..], |(_, conditions)| conditions);
         columns == self.columns
             && expressions.into_iter().eq(&self.expressions)
-            && wanted.iter().all(|condition| self.conditions.contains(condition))
+            && (index.predicate.is_none() || self.said.contains(&index.oid))
     }
 }
 
-/// The conditions of which all must be true.
-fn conditions(expr: Expr) -> Box<dyn Iterator<Item = Expr>> {
-    match expr {
-        Expr::Nested(inner) => conditions(*inner),
-        Expr::BinaryOp {
-            left,
-            op: BinaryOperator::And,
-            right,
-        } => Box::new(conditions(*left).chain(conditions(*right))),
-        other => Box::new(std::iter::once(other)),
-    }
+/// Whether the condition of an index holds where that does which the clause names. Errors: those of binding them.
+fn says(ctx: &StatementContext, target: &Target, said: &Expr, wanted: Expr) -> Result<bool> {
+    // The index has its literals so.
+    let said = pinned_condition(ctx, &target.table, said)?;
+    let query = RowQuery {
+        relations: &[target.relation()],
+        items: &[said, wanted].map(SelectItem::UnnamedExpr),
+        selection: None,
+        clause: Clause::IndexExpression,
+    };
+    let planned = plan_row_query(ctx, query, &mut Vec::new())?;
+    Ok(second_follows(&planned.plan))
 }
 
 /// Columns that are named as the statement knows the table, by their names alone, as those of indexes are.
