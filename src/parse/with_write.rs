@@ -1,12 +1,12 @@
 //! `WITH … INSERT / UPDATE / DELETE / UPSERT`: a write each of whose queries takes the WITH clause along, which says the
-//! same. The parser would make it a query around the write; that is what it stays when a query of the clause writes itself, for each
-//! of those runs once. `sql::dml` takes it apart.
+//! same. The parser would make it a query around the write; that is what it stays when a query of the clause writes itself, or several of
+//! the write's would take it along, for each of those runs once. `sql::dml` takes it apart.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Cte, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind,
-    VisitorMut, With,
+    self, Cte, Ident, ObjectName, Query, SetExpr, TableAlias, TableFactor, TableWithJoins,
+    UpdateTableFromKind, Visitor, VisitorMut, With,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
@@ -14,7 +14,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::token_reader::is_word;
-use super::walk::WalkMut;
+use super::walk::{Walk, WalkMut, visit_relations};
 use super::{names, row_assignment};
 use crate::Error;
 use crate::error::StatementFault;
@@ -60,7 +60,8 @@ fn settle(cte: &mut Cte) {
 
 /// The write with its clause.
 fn around(write: ast::Statement, with: With) -> ast::Statement {
-    if !with.cte_tables.iter().any(|cte| is_write(&cte.query)) {
+    let is_part = |cte: &Cte| is_write(&cte.query) || readers(&write, &with, cte) > 1;
+    if !with.cte_tables.iter().any(is_part) {
         return give(write, with);
     }
     let body = match write {
@@ -73,6 +74,64 @@ fn around(write: ast::Statement, with: With) -> ast::Statement {
         with: Some(with),
         ..bare_query(body)
     }))
+}
+
+/// How many queries of a write, and relations of its FROM, would run a query of the clause if each took it along.
+fn readers(write: &ast::Statement, with: &With, cte: &Cte) -> usize {
+    let mut names = vec![names::fold(&cte.alias.name)];
+    for other in &with.cte_tables {
+        if mentions_any(&*other.query, &names) {
+            names.push(names::fold(&other.alias.name));
+        }
+    }
+    let mut readers = Readers {
+        names: &names,
+        depth: 0,
+        found: 0,
+    };
+    let _ = write.walk(&mut readers);
+    readers.found
+}
+
+fn mentions_any(tree: &impl Walk, names: &[String]) -> bool {
+    let found = visit_relations(tree, |name| match is_any(name, names) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+fn is_any(name: &ObjectName, names: &[String]) -> bool {
+    matches!(names::relation_name(name), Ok((None, name)) if names.contains(&name))
+}
+
+/// Visits the outermost queries of a write, and the relations outside them.
+struct Readers<'n> {
+    names: &'n [String],
+    depth: usize,
+    found: usize,
+}
+
+impl Visitor for Readers<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        if self.depth == 0 {
+            self.found += usize::from(mentions_any(query, self.names));
+        }
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+        self.found += usize::from(self.depth == 0 && is_any(name, self.names));
+        ControlFlow::Continue(())
+    }
 }
 
 /// A query of a body and nothing else.
@@ -106,8 +165,11 @@ pub(crate) fn write_of(query: &Query) -> Option<&ast::Statement> {
     }
 }
 
-/// Whether a query's own WITH clause writes.
+/// Whether a query's own WITH clause writes, or what it belongs to does.
 pub(crate) fn has_writes(query: &Query) -> bool {
+    if is_write(query) {
+        return true;
+    }
     let queries = query.with.iter().flat_map(|with| &with.cte_tables);
     queries.into_iter().any(|cte| is_write(&cte.query))
 }
@@ -242,6 +304,17 @@ impl VisitorMut for Give {
 mod tests {
     fn unwrapped(text: &str) -> String {
         crate::parse::parse(text).unwrap()[0].ast.to_string()
+    }
+
+    #[test]
+    fn a_query_that_several_would_take_along_stays_in_the_clause() {
+        for text in [
+            "WITH a AS (SELECT 1 AS x) UPDATE t SET v = (SELECT x FROM a), w = (SELECT x FROM a)",
+            "WITH a AS (SELECT 1 AS x) DELETE FROM t USING a WHERE k = (SELECT x FROM a)",
+            "WITH a AS (SELECT 1 AS x), b AS (SELECT x FROM a) UPDATE t SET v = (SELECT x FROM b), w = (SELECT x FROM a)",
+        ] {
+            assert_eq!(unwrapped(text), text);
+        }
     }
 
     #[test]

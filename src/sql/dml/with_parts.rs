@@ -120,12 +120,15 @@ fn check_names(with: &With) -> Result<()> {
     Ok(())
 }
 
-/// How many others read a query of the clause.
+/// How many others read a query of the clause: a write as often as it names it, for each of its queries would run it.
 fn readers(with: &With, main: &ast::Query, cte: &Cte) -> usize {
     let name = fold(&cte.alias.name);
+    let reads = |query: &ast::Query| match is_write(query) {
+        true => mentions(query, &name),
+        false => usize::from(mentions(query, &name) > 0),
+    };
     let others = with.cte_tables.iter().filter(|other| !std::ptr::eq(*other, cte));
-    let others = others.filter(|other| mentions(&*other.query, &name) > 0).count();
-    others + usize::from(mentions(main, &name) > 0)
+    others.map(|other| reads(&other.query)).sum::<usize>() + reads(main)
 }
 
 /// The queries that a reader needs, of those that have no place of their own.
