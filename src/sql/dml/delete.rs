@@ -13,7 +13,7 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_event::RowEvent;
-use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
+use super::row_search::{Finding, FoundPage, RowSearch, append_beside, row_by_row};
 use super::row_triggers::{DELETED, RowTriggers, UPDATED, WrittenRow, rows_at_once};
 use super::target::{Target, bind_narrowed};
 use super::transition_tables::triggers_see_rows;
@@ -90,6 +90,10 @@ impl DeletePlan {
         references: &References,
     ) -> Result<WriteResult> {
         let pages = self.found.pages(ctx, observation, false).await?;
+        let pages = match self.returning.as_ref().is_some_and(Returning::may_write) {
+            true => row_by_row(pages),
+            false => pages,
+        };
         self.delete(ctx, pages, references).await
     }
 
@@ -111,9 +115,8 @@ impl DeletePlan {
             Some(_) => UPDATED,
             None => DELETED,
         };
-        let may_be_written = self.may_write() || !table.triggers.is_empty();
         let first = FirstOfEachKey::new(table, ctx, self.found.joins);
-        let mut first = first.watching(ctx, may_be_written.then_some(done));
+        let mut first = first.watching(ctx, Some(done));
         while let Some(page) = pages.try_next().await? {
             let page = self.found.lock(ctx, page, LockMode::Replace).await?;
             let FoundPage { columns, others } = self.found.split(&page);

@@ -217,6 +217,17 @@ impl Finding<'_> {
     }
 }
 
+/// The rows of pages, each in a page of its own: what is done once one is written may be to the next.
+pub(super) fn row_by_row(
+    pages: BoxStream<'static, Result<RecordBatch>>,
+) -> BoxStream<'static, Result<RecordBatch>> {
+    let rows = pages.map_ok(|page| {
+        let rows = (0..page.num_rows()).map(move |row| Ok(page.slice(row, 1)));
+        stream::iter(rows)
+    });
+    rows.try_flatten().boxed()
+}
+
 /// Whole rows of the target with the columns of the relations behind them.
 pub(super) fn append_beside(
     rows: RecordBatch,

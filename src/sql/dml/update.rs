@@ -20,7 +20,7 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_event::RowEvent;
-use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
+use super::row_search::{Finding, FoundPage, RowSearch, append_beside, row_by_row};
 use super::row_triggers::{RowTriggers, UPDATED, WrittenRow, already_modified, rows_at_once};
 use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
 use super::target::{Target, bind_narrowed};
@@ -246,6 +246,10 @@ impl UpdatePlan {
         references: &References,
     ) -> Result<WriteResult> {
         let pages = self.found.pages(ctx, observation, self.keys_move).await?;
+        let pages = match self.returning.as_ref().is_some_and(Returning::may_write) {
+            true => row_by_row(pages),
+            false => pages,
+        };
         self.update(ctx, pages, references).await
     }
 
@@ -263,8 +267,7 @@ impl UpdatePlan {
         let mut shown = Vec::new();
         let limits = version_time::limits(ctx, table, self.version_time)?;
         let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
-        let may_be_written = self.may_write() || !table.triggers.is_empty();
-        let watched = (may_be_written && !self.set.changes_keys(table)).then_some(UPDATED);
+        let watched = (!self.set.changes_keys(table)).then_some(UPDATED);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins).watching(ctx, watched);
         let schema = table.write_schema();
         let set = self.set.columns(table);

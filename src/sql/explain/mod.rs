@@ -70,14 +70,14 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     let explained = match explained.as_ref() {
         making @ ast::Statement::CreateTable(ast::CreateTable {
             query: Some(query), ..
-        }) => explain_making(ctx, making, query, options, begun).await?,
+        }) => Box::pin(explain_making(ctx, making, query, options, begun)).await?,
         making @ ast::Statement::CreateView(ast::CreateView {
             materialized: true,
             query,
             ..
-        }) => explain_making(ctx, making, query, options, begun).await?,
+        }) => Box::pin(explain_making(ctx, making, query, options, begun)).await?,
         ast::Statement::Query(query) if is_select_into(query) => {
-            explain_making(ctx, explained, query, options, begun).await?
+            Box::pin(explain_making(ctx, explained, query, options, begun)).await?
         }
         ast::Statement::Query(query) if has_writes(query) => {
             with_writes::explain_with_writes(ctx, query, options, begun).await?
