@@ -390,8 +390,8 @@ impl QueryPlan {
         self.locks.lock_tables(ctx).await?;
         // What one call does another may see: rows pass all of them one by one.
         let goes_by_row = self.may_write && self.acting > 1 && !ctx.hints.may_end;
-        let fetching = goes_by_row.then(|| ctx.fetching());
-        let ctx = fetching.as_ref().unwrap_or(ctx);
+        let fetching = goes_by_row.then(|| Box::new(ctx.fetching()));
+        let ctx = fetching.as_deref().unwrap_or(ctx);
         // Statements run while it gives rows where it calls functions, and where a function goes over its rows.
         let in_use = (self.calls_routines || ctx.calls > 0).then(|| self.locks.enter(ctx));
         let rows = match self.prior.is_empty() && self.moments.is_empty() {

@@ -206,7 +206,7 @@ impl Session {
         }
         let txn = rows.txn.take();
         drop(rows);
-        self.commit_alone(txn).await?;
+        Box::pin(self.commit_alone(txn)).await?;
         self.end_statement();
         Ok(tag)
     }

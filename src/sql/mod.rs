@@ -214,8 +214,8 @@ async fn execute_query(
         Some(plan) => plan,
         None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
-    let fetching = (ctx.rows_wanted.is_some() && plan.acts()).then(|| ctx.fetching());
-    let ctx = fetching.as_ref().unwrap_or(ctx);
+    let fetching = (ctx.rows_wanted.is_some() && plan.acts()).then(|| Box::new(ctx.fetching()));
+    let ctx = fetching.as_deref().unwrap_or(ctx);
     let mut stream = plan.run(ctx).await?;
     if plan.locks_rows() || plan.calls_routines() || ctx.txn.may_be_refused() {
         stream = held_back(ctx, stream).await?;
@@ -265,7 +265,7 @@ async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<
             tag: ddl::select_into(ctx, query).await?,
         }),
         _ => Ok(Outcome::Done {
-            tag: ddl::execute(ctx, statement).await?,
+            tag: Box::pin(ddl::execute(ctx, statement)).await?,
         }),
     }
 }

@@ -207,7 +207,10 @@ impl SourceQuery {
         observation: Option<&Observation>,
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let rows = match self.plan.may_write() {
-            true => self.plan.run_observed(&ctx.fetching(), observation).await?,
+            true => {
+                let fetching = Box::new(ctx.fetching());
+                self.plan.run_observed(&fetching, observation).await?
+            }
             false => self.plan.run_observed(ctx, observation).await?,
         };
         let batches = rows.and_then(|rows| async move { rows.into_batch() }).boxed();

@@ -138,9 +138,8 @@ impl RowSearch {
     ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let rows = match self.may_write() {
             true => {
-                self.plan
-                    .run_observed(&ctx.reading().fetching(), observation)
-                    .await?
+                let fetching = Box::new(ctx.reading().fetching());
+                self.plan.run_observed(&fetching, observation).await?
             }
             false => self.plan.run_observed(&ctx.reading(), observation).await?,
         };

@@ -266,8 +266,8 @@ impl WritePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        let filled = self.parts.shared.filled(ctx).await?;
-        let ctx = filled.as_ref().unwrap_or(ctx);
+        let filled = Box::pin(self.parts.shared.filled(ctx)).await?.map(Box::new);
+        let ctx = filled.as_deref().unwrap_or(ctx);
         if !self.parts.plans.is_empty() {
             return Box::pin(self.write_parts(ctx, observation, references)).await;
         }

@@ -42,7 +42,7 @@ pub(crate) fn call_routine(
         let around = ctx;
         let ctx = context_of(ctx, &routine)?;
         let rows = match routine.language {
-            Language::Sql => sql_body::run(seeing_now(&ctx).await?, call).await?,
+            Language::Sql => Box::pin(async { sql_body::run(seeing_now(&ctx).await?, call).await }).await?,
             Language::Plpgsql => plpgsql::call(ctx.clone(), call).await?,
             Language::Internal => {
                 let message = format!(
