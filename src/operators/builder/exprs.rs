@@ -22,7 +22,8 @@ impl Builder<'_> {
     }
 }
 
-/// Named expressions over the rows of a node, as columns of this schema. `may_end`: perhaps only some of the rows are asked for.
+/// Named expressions over the rows of a node, as columns of this schema. `may_end`: perhaps only some of the rows are asked for, or something is
+/// done between two of them.
 pub(super) fn projected(
     named: Vec<(Arc<dyn PhysicalExpr>, String)>,
     mut input: Operator,
