@@ -101,6 +101,7 @@ mod record_value;
 mod recursion;
 mod recursion_form;
 mod repeated_subqueries;
+mod result_columns;
 mod routine_arguments;
 mod routine_body;
 mod routine_call;

@@ -6,6 +6,7 @@ use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, 
 use super::coercion::{CastContext, common_type, no_common_type, without_scale_of_constants};
 use super::cte_materialization::{mentions, shared};
 use super::recursion_form::in_order;
+use super::result_columns::{RESULT_COLUMNS_MAX, require_few};
 use super::row_locks::refuse_in_term;
 use super::same_rows::{refuse_unequal, refuse_unsortable};
 use super::scope::Outer;
@@ -48,6 +49,9 @@ impl Binder<'_> {
                 self.sort_outputs(bound, order_by)?
             }
         };
+        require_few(bound.columns.len(), || {
+            format!("target lists can have at most {RESULT_COLUMNS_MAX} entries")
+        })?;
         bound.plan = self.limit(bound.plan, query, outer)?;
         Ok(bound)
     }

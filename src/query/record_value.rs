@@ -7,6 +7,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place, fault, fold};
 use super::condition::is_null;
 use super::operator::binary;
+use super::result_columns::{RESULT_COLUMNS_MAX, require_few};
 use super::whole_row::is_column;
 use crate::error::StatementFault;
 use crate::functions::{self, Volatility};
@@ -107,6 +108,9 @@ impl Binder<'_> {
                 Some("Give ROW(...) a value."),
             ));
         }
+        require_few(columns.len(), || {
+            format!("ROW expressions can have at most {RESULT_COLUMNS_MAX} entries")
+        })?;
         let (mut names, mut arguments) = (
             Vec::with_capacity(columns.len()),
             Vec::with_capacity(columns.len()),

@@ -10,6 +10,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::from_item::FromItem;
 use super::repeated_subqueries::RepeatedSubqueries;
+use super::result_columns::{RESULT_COLUMNS_MAX, require_few};
 use super::row_origin::RowOrigin;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select::Kept;
@@ -187,6 +188,10 @@ impl Binder<'_> {
             Clause::Returning => {
                 let place = place(Clause::Returning);
                 let returned = self.showing(|binder| binder.items(query.items, place))?;
+                let count = returned.len();
+                require_few(count, || {
+                    format!("number of columns ({count}) exceeds limit ({RESULT_COLUMNS_MAX})")
+                })?;
                 for BoundItem { name, bound } in returned {
                     let bound = self.as_shown(bound)?;
                     items.push(BoundItem { name, bound });
