@@ -110,6 +110,7 @@ mod routine;
 mod routine_name;
 mod row_limit;
 mod row_stamp;
+mod sent_object_name;
 mod sequence;
 mod server;
 mod setting;
@@ -256,6 +257,7 @@ static TABLES: &[&[FunctionDef]] = &[
     object_definition::FUNCTIONS,
     object_identity::FUNCTIONS,
     object_name::FUNCTIONS,
+    sent_object_name::FUNCTIONS,
     pattern::FUNCTIONS,
     range::CONSTRUCTORS.as_flattened(),
     // Before those of a range and a value: an untyped operand beside a range is a range.

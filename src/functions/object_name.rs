@@ -419,7 +419,7 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
 }
 
 /// The name of the object that an oid of this kind means, as the reg types print it.
-fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
+pub(super) fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
     let objects = catalog.objects();
     let search_path = catalog.search_path();
     let name = match kind {
@@ -586,7 +586,7 @@ static COMMENTS: LazyLock<HashMap<(i64, i64, i64), String>> = LazyLock::new(|| {
 });
 
 /// Arrays of the reg types are arrays of oids. Errors: 42804 for any other array.
-fn must_hold_oids(array: &SqlType) -> Result<()> {
+pub(super) fn must_hold_oids(array: &SqlType) -> Result<()> {
     let holds_oids = array
         .item_type()
         .is_some_and(|item| item.arrow_type() == DataType::Int64);

@@ -538,10 +538,16 @@ impl Binder<'_> {
 
     /// The names of the objects that an oid, or an array of them, of a kind means.
     pub(super) fn object_names(&mut self, oids: Bound) -> Result<Bound> {
+        self.object_names_by(oids, ["object_name", "object_names"])
+    }
+
+    /// The same by these functions, of an oid and of an array.
+    pub(super) fn object_names_by(&mut self, oids: Bound, [of_one, of_array]: [&str; 2]) -> Result<Bound> {
         let kind = Bound::constant(&Value::Text(oids.ty.base_name().to_string()), SqlType::Text)?;
-        let function = match oids.ty {
-            SqlType::Array(_) => "object_names",
-            _ => "object_name",
+        let function = if matches!(oids.ty, SqlType::Array(_)) {
+            of_array
+        } else {
+            of_one
         };
         self.resolve_function(function, vec![kind, oids])
     }

@@ -56,7 +56,19 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// What is shown of a value that leaves the statement: of an oid that names an object the name.
+    /// A value as it leaves the statement: of an oid that names an object the name, and it.
+    pub(super) fn as_sent(&mut self, bound: Bound) -> Result<Bound> {
+        match bound.ty.output_type() == bound.ty {
+            true => Ok(bound),
+            false => {
+                let ty = bound.ty.output_type();
+                let sent = self.object_names_by(bound, ["sent_object_name", "sent_object_names"])?;
+                Ok(Bound::new(sent.expr, ty))
+            }
+        }
+    }
+
+    /// What is shown of a value: of an oid that names an object the name.
     pub(super) fn as_shown(&mut self, bound: Bound) -> Result<Bound> {
         match bound.ty.output_type() == bound.ty {
             true => Ok(bound),
@@ -76,14 +88,13 @@ impl Binder<'_> {
         let mut outputs = Vec::with_capacity(bound.columns.len());
         let mut columns = Vec::with_capacity(bound.columns.len());
         for column in bound.columns {
-            let ty = column.ty.output_type();
-            let shown = self.as_shown(Bound::new(Expr::Column(column.column), column.ty))?;
+            let shown = self.as_sent(Bound::new(Expr::Column(column.column), column.ty))?;
             let name = self.unique_name(&column.name);
             outputs.push(shown.expr.alias(&name));
             columns.push(QueryColumn {
                 name: column.name,
                 column: Column::new_unqualified(&name),
-                ty,
+                ty: shown.ty,
                 origin: column.origin,
                 is_declared: column.is_declared,
                 constant: column.constant,

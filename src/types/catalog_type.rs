@@ -74,7 +74,37 @@ pub enum CatalogType {
     Void,
 }
 
+/// The name of an object as it leaves a query: the name, and behind a zero byte, which no name holds, the oid that it stands for. Clients that
+/// ask for binary values are sent the oid, all others the name.
+pub(crate) fn name_with_oid(name: &str, oid: i64) -> String {
+    format!("{name}\0{oid}")
+}
+
+/// The name of such a text, and the oid; `None`: the text is a name alone.
+pub(super) fn name_and_oid(text: &str) -> (&str, Option<i64>) {
+    match text.split_once('\0') {
+        Some((name, oid)) => (name, oid.parse().ok()),
+        None => (text, None),
+    }
+}
+
 impl CatalogType {
+    /// Whether it is what an oid that names an object leaves a query as.
+    pub(crate) fn is_name_of_object(self) -> bool {
+        matches!(
+            self,
+            CatalogType::RegclassName
+                | CatalogType::RegprocName
+                | CatalogType::RegprocedureName
+                | CatalogType::RegoperName
+                | CatalogType::RegoperatorName
+                | CatalogType::RegtypeName
+                | CatalogType::RegnamespaceName
+                | CatalogType::RegroleName
+                | CatalogType::RegcollationName
+        )
+    }
+
     /// Whether columns of tables may be of it: not what only leaves a query, and no pseudo-type.
     pub(crate) fn is_stored(self) -> bool {
         match self {

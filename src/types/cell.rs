@@ -9,6 +9,7 @@ use arrow::datatypes::{
 };
 
 use super::array_column::{dimensions_at, items_of};
+use super::catalog_type::name_and_oid;
 use super::{ArrayValue, EnumValue, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType, Value};
 use crate::{Error, Result};
 
@@ -39,7 +40,12 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
             array.as_primitive::<Decimal128Type>().value(row),
             u16::try_from(*scale).unwrap_or(0),
         )),
-        DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).to_string()),
+        DataType::Utf8 => {
+            let text = array.as_string::<i32>().value(row);
+            let is_name = matches!(ty, SqlType::Catalog(kind) if kind.is_name_of_object());
+            let text = if is_name { name_and_oid(text).0 } else { text };
+            Value::Text(text.to_string())
+        }
         DataType::Binary if matches!(ty, SqlType::Numeric(_)) => {
             let number = Numeric::from_bytes(array.as_binary::<i32>().value(row));
             Value::Numeric(number.ok_or_else(|| Error::internal("bytes that are no numeric"))?)

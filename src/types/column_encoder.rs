@@ -16,6 +16,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use super::array_column::{dimensions_in, item_field, items_of, shapes_of};
 use super::array_dimension::{Dimension, put_array};
 use super::array_quotes::quote_element;
+use super::catalog_type::name_and_oid;
 use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
 use super::{
@@ -53,6 +54,8 @@ pub(super) enum Source {
     /// Numerics of variable length, all of which were read once.
     Numeric(BinaryArray),
     Text(StringArray),
+    /// Names of objects, with their oids behind them.
+    ObjectName(StringArray),
     Char(StringArray),
     Jsonb(StringArray),
     Bits(StringArray),
@@ -114,7 +117,7 @@ impl ColumnEncoder {
         if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return false;
         }
-        match self.source.scalar(row) {
+        match self.source.scalar(row, self.format) {
             Some(scalar) => scalar.put(self.format, &self.settings, out),
             None => self.source.put_nested(row, (self.format, &self.settings), out),
         }
@@ -236,9 +239,15 @@ impl Source {
                 Source::Oid(array.as_primitive().clone())
             }
             SqlType::Catalog(CatalogType::JsonPath) => Source::Jsonb(array.as_string().clone()),
+            SqlType::Catalog(kind) if kind.is_name_of_object() => Source::of_names(array),
             SqlType::Catalog(_) => Source::Text(array.as_string().clone()),
             SqlType::Void => Source::Null,
         })
+    }
+
+    /// Of names of objects.
+    fn of_names(array: &ArrayRef) -> Source {
+        Source::ObjectName(array.as_string().clone())
     }
 
     /// Of int2vector or oidvector.
@@ -280,7 +289,7 @@ impl Source {
 
     /// The value of a row, unless it is a list or a row itself.
     #[inline]
-    fn scalar(&self, row: usize) -> Option<Scalar<'_>> {
+    fn scalar(&self, row: usize, format: WireFormat) -> Option<Scalar<'_>> {
         Some(match self {
             Source::Bool(array) => Scalar::Bool(array.value(row)),
             Source::Int2(array) => Scalar::Int2(array.value(row)),
@@ -296,6 +305,10 @@ impl Source {
             },
             Source::Numeric(array) => Scalar::Numeric(NumericBytes::read(array.value(row))?),
             Source::Text(array) => Scalar::Text(array.value(row).as_bytes()),
+            Source::ObjectName(array) => match (name_and_oid(array.value(row)), format) {
+                ((_, Some(oid)), WireFormat::Binary) => Scalar::Oid(oid),
+                ((name, _), _) => Scalar::Text(name.as_bytes()),
+            },
             Source::Char(array) => Scalar::Char(array.value(row).as_bytes()),
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
             Source::TsVector(array) => Scalar::TsVector(array.value(row).as_bytes()),

@@ -40,6 +40,7 @@ mod made_again;
 mod memory;
 mod moved_keys;
 mod numeric_parameters;
+mod names_of_objects;
 mod older_definitions;
 mod place;
 mod postgresql;
