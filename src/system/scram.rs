@@ -1,11 +1,14 @@
 //! SCRAM-SHA-256: what a password is kept as, and the exchange by which a client shows that it knows it. The mechanism is `pgwire`'s;
 //! verifiers are written as PostgreSQL writes them, so that those of its dumps are taken as they are.
 
+use std::sync::LazyLock;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pgwire::api::auth::sasl::scram::{
     ScramSecret, ScramServerAuth, ScramServerAuthWaitingForClientFinal, gen_salted_password,
 };
+use sha2::{Digest, Sha256};
 
 /// The mechanism's name.
 pub const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
@@ -62,6 +65,19 @@ fn parse(text: &str) -> Option<ScramSecret> {
     })
 }
 
+/// What the salts are made of that nobody's password has.
+static NOBODYS_SECRET: LazyLock<[u8; 32]> = LazyLock::new(rand::random);
+
+/// The salt that is told for a name without a password: the same each time, as that of a role with one. Another after a start of the
+/// server, which PostgreSQL keeps it over: nothing of it is on disk.
+fn nobodys_salt(name: &str) -> Vec<u8> {
+    let hash = Sha256::new()
+        .chain_update(*NOBODYS_SECRET)
+        .chain_update(name)
+        .finalize();
+    hash.iter().take(SALT_BYTES).copied().collect()
+}
+
 /// An exchange with a client.
 #[derive(Debug)]
 pub struct ScramExchange {
@@ -71,13 +87,13 @@ pub struct ScramExchange {
 }
 
 impl ScramExchange {
-    /// Answers the client's first message, for a role with this verifier. `None`: the message is none of the mechanism's.
-    pub fn begin(verifier: Option<&str>, first: &[u8]) -> Option<(String, ScramExchange)> {
+    /// Answers the client's first message, for a role of this name with this verifier. `None`: the message is none of the mechanism's.
+    pub fn begin(name: &str, verifier: Option<&str>, first: &[u8]) -> Option<(String, ScramExchange)> {
         let known = verifier.and_then(parse);
         let may_succeed = known.is_some();
         let secret = known.unwrap_or_else(|| {
-            let nobodys: [u8; SALT_BYTES] = rand::random();
-            ScramSecret::verifier_from_salted_password(nobodys.to_vec(), nobodys.to_vec(), ITERATIONS)
+            let salt = nobodys_salt(name);
+            ScramSecret::verifier_from_salted_password(salt.clone(), salt, ITERATIONS)
         });
         let begun = ScramServerAuth::new().on_client_first_message_with_secret(first, secret);
         let (answer, waiting) = begun.ok()?;
@@ -94,6 +110,18 @@ impl ScramExchange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobodys_salt_stays_as_it_is() {
+        let told = |name: &str| {
+            let (answer, _) = ScramExchange::begin(name, None, b"n,,n=,r=nonce").unwrap();
+            let salt = answer.split(',').find(|part| part.starts_with("s="));
+            salt.unwrap().to_string()
+        };
+        assert_eq!(told("a"), told("a"));
+        assert_ne!(told("a"), told("b"));
+        assert_eq!(told("a").len(), 2 + 24, "16 bytes");
+    }
 
     #[test]
     fn a_verifier_is_postgresqls_and_stays_as_it_is() {

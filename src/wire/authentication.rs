@@ -35,7 +35,7 @@ pub(super) async fn authenticate(
     let is_valid = |until: Option<i64>| until.is_none_or(|until| now_us() < until);
     let role = role.filter(|role| is_valid(role.valid_until));
     let verifier = role.as_ref().and_then(|role| role.password.as_deref());
-    let known = exchange(input, output, verifier).await?;
+    let known = exchange(input, output, &startup.user, verifier).await?;
     match known {
         true => Ok(()),
         false => Err(Error::InvalidPassword {
@@ -45,11 +45,16 @@ pub(super) async fn authenticate(
 }
 
 /// Whether the client knows the password of this verifier. Errors: 08P01.
-async fn exchange(input: &mut Input, output: &mut Output, verifier: Option<&str>) -> Result<bool> {
+async fn exchange(
+    input: &mut Input,
+    output: &mut Output,
+    user: &str,
+    verifier: Option<&str>,
+) -> Result<bool> {
     let mechanisms = vec![SCRAM_SHA_256.to_string()];
     tell(output, Authentication::SASL(mechanisms)).await?;
     let first = first_message(next_message(input).await?)?;
-    let Some((answer, exchange)) = ScramExchange::begin(verifier, &first) else {
+    let Some((answer, exchange)) = ScramExchange::begin(user, verifier, &first) else {
         return Err(violation("malformed SCRAM message"));
     };
     tell(output, Authentication::SASLContinue(answer.into())).await?;
