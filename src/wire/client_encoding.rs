@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::binary_texts::{holds_text, with_texts};
+use crate::Result;
 use crate::error::utf8;
 use crate::types::{CharacterEncoding, SqlType, WireFormat};
-use crate::{Error, Result};
 
 /// A text of the client. Errors: 22021, 22P05.
 pub(super) fn decoded(bytes: &[u8], encoding: CharacterEncoding) -> Result<Cow<'_, str>> {
@@ -17,7 +18,7 @@ pub(super) fn decoded(bytes: &[u8], encoding: CharacterEncoding) -> Result<Cow<'
     }
 }
 
-/// A binary value of the client, in which texts are UTF-8. Errors: 22021, 22P05, 0A000 for arrays of texts.
+/// A binary value of the client, with its texts in UTF-8. Errors: 22021, 22P05.
 pub(super) fn decoded_binary<'b>(
     bytes: &'b Bytes,
     ty: &SqlType,
@@ -26,58 +27,58 @@ pub(super) fn decoded_binary<'b>(
     if encoding.is_own() || !holds_text(ty) {
         return Ok(Cow::Borrowed(bytes));
     }
-    if matches!(ty, SqlType::Array(_) | SqlType::Record(_)) {
-        return match bytes.iter().all(|byte| byte.is_ascii() || *byte == 0xFF) {
-            true => Ok(Cow::Borrowed(bytes)),
-            false => Err(Error::unsupported(
-                format!(
-                    "a binary {} in encoding \"{}\"",
-                    ty.full_base_name(),
-                    encoding.name()
-                ),
-                Some("Send it as text, or SET client_encoding = 'UTF8'."),
-            )),
+    let decode = |text: &[u8]| encoding.decode(text).map(String::into_bytes);
+    with_texts(bytes, ty, &decode).map(Cow::Owned)
+}
+
+/// What of a field of a row is brought into the client's encoding.
+#[derive(Debug)]
+pub(super) enum Recoded {
+    /// Nothing.
+    None,
+    /// All of it.
+    Whole,
+    /// The texts of a value of this type in binary form.
+    Texts(SqlType),
+}
+
+impl Recoded {
+    /// Of values of this type, sent in this format.
+    pub(super) fn of(ty: &SqlType, format: WireFormat) -> Recoded {
+        match format {
+            WireFormat::Text => Recoded::Whole,
+            WireFormat::Binary if holds_text(ty) => Recoded::Texts(ty.clone()),
+            WireFormat::Binary => Recoded::None,
+        }
+    }
+
+    /// The field in the client's encoding; `None`: it stays. Errors: 22P05.
+    fn field(&self, field: &[u8], encoding: CharacterEncoding) -> Result<Option<Vec<u8>>> {
+        let encode = |text: &[u8]| match std::str::from_utf8(text) {
+            Ok(text) => encoding.encode(text),
+            Err(_) => Ok(text.to_vec()),
         };
-    }
-    Ok(Cow::Owned(encoding.decode(bytes)?.into_bytes()))
-}
-
-/// Whether the client's text stands in a value of this type, sent in this format.
-pub(super) fn is_recoded(ty: &SqlType, format: WireFormat) -> bool {
-    // A row in binary form is not cut apart.
-    format == WireFormat::Text || holds_text(ty) && ty.record_type().is_none()
-}
-
-/// Whether the binary form of a type holds text.
-fn holds_text(ty: &SqlType) -> bool {
-    match ty {
-        SqlType::Array(element) => holds_text(element),
-        SqlType::Record(row) => row.fields.iter().any(|field| holds_text(&field.ty)),
-        SqlType::Text
-        | SqlType::Varchar(_)
-        | SqlType::Char(_)
-        | SqlType::Citext
-        | SqlType::Name
-        | SqlType::Json
-        | SqlType::Jsonb
-        | SqlType::Enum(_)
-        | SqlType::Unknown => true,
-        _ => false,
+        match self {
+            Recoded::None => Ok(None),
+            _ if field.is_ascii() => Ok(None),
+            Recoded::Whole => encode(field).map(Some),
+            Recoded::Texts(ty) => with_texts(field, ty, &encode).map(Some),
+        }
     }
 }
 
-/// Brings the fields of the DataRow that begins at `start` into the client's encoding, those that are `texts`. Errors: 22P05.
+/// Brings the fields of the DataRow that begins at `start` into the client's encoding, each as `recoded` says. Errors: 22P05.
 pub(super) fn recode_row(
     buffer: &mut Vec<u8>,
     start: usize,
     encoding: CharacterEncoding,
-    texts: &[bool],
+    recoded: &[Recoded],
 ) -> Result<()> {
     // Kind, length and the number of fields.
     let row = buffer.split_off(start);
     let (head, mut rest) = row.split_at(7);
     buffer.extend_from_slice(head);
-    for is_text in texts {
+    for recoded in recoded {
         let Some((length, behind)) = rest.split_first_chunk::<4>() else {
             break;
         };
@@ -88,13 +89,12 @@ pub(super) fn recode_row(
         };
         let (field, behind) = behind.split_at(bytes);
         rest = behind;
-        match std::str::from_utf8(field) {
-            Ok(text) if *is_text && !text.is_ascii() => {
-                let field = encoding.encode(text)?;
+        match recoded.field(field, encoding)? {
+            Some(field) => {
                 buffer.extend_from_slice(&(field.len() as i32).to_be_bytes());
                 buffer.extend_from_slice(&field);
             }
-            _ => {
+            None => {
                 buffer.extend_from_slice(length);
                 buffer.extend_from_slice(field);
             }

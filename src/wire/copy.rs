@@ -6,7 +6,8 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 
 use super::copy_messages::CopyMessage;
-use super::responder::Responder;
+use super::message;
+use super::responder::{Responder, attended};
 use crate::copy::RowEncoder;
 use crate::scan::{OutputColumn, Rows};
 use crate::session::{CopyFrom, CopyTo};
@@ -40,10 +41,14 @@ impl Responder {
                     error = copy.failed() => return Err(error),
                     message = messages.next() => message?,
                 };
+        let encoding = self.session.settings().client_encoding;
                 match message {
                     CopyMessage::Data(piece) => copy.push(piece).await?,
                     CopyMessage::Done => return Ok(()),
-                    CopyMessage::Fail(reason) => return Err(Error::CopyFailed { reason }),
+                    CopyMessage::Fail(body) => {
+                        let reason = message::reason(body, encoding)?;
+                        return Err(Error::CopyFailed { reason });
+                    }
                 }
             }
         };

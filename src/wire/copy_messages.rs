@@ -13,8 +13,8 @@ pub(super) enum CopyMessage {
     Data(Bytes),
     /// CopyDone.
     Done,
-    /// CopyFail, with what the client says of it.
-    Fail(String),
+    /// CopyFail, whose body says why.
+    Fail(Bytes),
 }
 
 /// Asks for messages.

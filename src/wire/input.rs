@@ -5,7 +5,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::copy_messages::CopyMessage;
-use super::message::{self, is_known, violation};
+use super::message::{is_known, violation};
 use crate::{Error, Result};
 
 /// Bytes to have room for before each read.
@@ -69,7 +69,7 @@ impl Input {
             return Ok(Some(match frame.kind {
                 b'd' => CopyMessage::Data(self.following_data(frame.body, bytes_max)?),
                 b'c' => CopyMessage::Done,
-                b'f' => CopyMessage::Fail(message::reason(frame.body)?),
+                b'f' => CopyMessage::Fail(frame.body),
                 // Clients may send these before they know that a COPY has begun.
                 b'H' | b'S' => continue,
                 kind => {

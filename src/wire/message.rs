@@ -135,9 +135,9 @@ pub(super) fn decode(kind: u8, body: Bytes, encoding: CharacterEncoding) -> Resu
     Ok(message)
 }
 
-/// What CopyFail says. Errors: 08P01, 22021.
-pub(super) fn reason(body: Bytes) -> Result<String> {
-    Body(body, CharacterEncoding::UTF8).text()
+/// What CopyFail of a client that speaks this encoding says. Errors: 08P01, 22021, 22P05.
+pub(super) fn reason(body: Bytes, encoding: CharacterEncoding) -> Result<String> {
+    Body(body, encoding).text()
 }
 
 /// A damaged message, as PostgreSQL says it.

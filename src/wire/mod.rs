@@ -13,6 +13,7 @@
 //! - Bytes in the output buffer are whole messages, so that an error may follow them at any time.
 
 mod authentication;
+mod binary_texts;
 mod cancel;
 mod client_encoding;
 mod connection;

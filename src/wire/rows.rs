@@ -1,7 +1,7 @@
 //! Results as RowDescription and DataRow messages, written by hand into the output buffer: lengths are patched in place
 //! and nothing is allocated a row.
 
-use super::client_encoding::{is_recoded, recode_row};
+use super::client_encoding::{Recoded, recode_row};
 use super::output::Output;
 use crate::Result;
 use crate::scan::{OutputColumn, Rows, StoredRows};
@@ -53,8 +53,8 @@ pub(super) struct RowsEncoder {
     columns: usize,
     rows: usize,
     next: usize,
-    /// Which fields hold text, for a client of another encoding; else empty.
-    texts: Vec<bool>,
+    /// What of each field is recoded, for a client of another encoding; else empty.
+    recoded: Vec<Recoded>,
 }
 
 /// Bytes of the message of a row before its fields: its kind, its length and their number.
@@ -78,7 +78,7 @@ impl RowsEncoder {
         encoding: CharacterEncoding,
     ) -> Result<RowsEncoder> {
         let (rows, count) = (piece.num_rows(), columns.len());
-        let texts = match encoding.is_own() {
+        let recoded = match encoding.is_own() {
             true => Vec::new(),
             false => recoded_fields(columns, formats),
         };
@@ -101,7 +101,7 @@ impl RowsEncoder {
             columns: count,
             rows,
             next: 0,
-            texts,
+            recoded,
         })
     }
 
@@ -114,7 +114,7 @@ impl RowsEncoder {
             let start = buffer.len();
             let encoded = self.encode_row(buffer).and_then(|()| match encoding.is_own() {
                 true => Ok(()),
-                false => recode_row(buffer, start, encoding, &self.texts),
+                false => recode_row(buffer, start, encoding, &self.recoded),
             });
             if let Err(error) = encoded {
                 buffer.truncate(start);
@@ -133,7 +133,7 @@ impl RowsEncoder {
         let mut row = Vec::new();
         self.encode_row(&mut row)?;
         if !encoding.is_own() {
-            recode_row(&mut row, 0, encoding, &self.texts)?;
+            recode_row(&mut row, 0, encoding, &self.recoded)?;
         }
         self.next += 1;
         Ok(Some(row.split_off(BEFORE_FIELDS)))
@@ -160,11 +160,12 @@ impl RowsEncoder {
     }
 }
 
-/// Whether each field holds text that is written in the client's encoding.
-fn recoded_fields(columns: &[OutputColumn], formats: &[WireFormat]) -> Vec<bool> {
+/// What of each field is written in the client's encoding.
+fn recoded_fields(columns: &[OutputColumn], formats: &[WireFormat]) -> Vec<Recoded> {
     let columns = columns.iter().enumerate();
-    let is_text = |(index, column): (usize, &OutputColumn)| is_recoded(&column.ty, format_of(formats, index));
-    columns.map(is_text).collect()
+    let recoded =
+        |(index, column): (usize, &OutputColumn)| Recoded::of(&column.ty, format_of(formats, index));
+    columns.map(recoded).collect()
 }
 
 /// The format of a column; text where nothing is said.
