@@ -32,6 +32,10 @@ use crate::{Error, Result};
 pub(super) const STARTUP_TIME_MAX: Duration = Duration::from_secs(60);
 /// How long a connection that ends with an error is kept for the client to read it.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long an Execute waits for what follows it: most clients send Sync with it, the others wait for no answer yet.
+const FOLLOWER_TIME_MAX: Duration = Duration::from_millis(20);
+/// How long a statement goes on whose client sends nothing any more. It may still read; if it does not, writing to it fails.
+const HALF_CLOSED_TIME_MAX: Duration = Duration::from_secs(5);
 /// Requests for encryption that a client may make before it takes no for an answer.
 const ENCRYPTION_REQUESTS_MAX: usize = 2;
 
@@ -311,10 +315,10 @@ impl Connection {
     async fn answer(&mut self, kind: u8, message: Message) -> Result<()> {
         if Responder::is_at_once(&message) {
             let answered = catch_unwind(AssertUnwindSafe(|| self.responder.extended_at_once(message)));
-            return answered.unwrap_or_else(|_| Err(bug()));
+            answered.unwrap_or_else(|_| Err(bug()))?;
+            return self.responder.drain_if_full().await;
         }
-        // An Execute that Sync follows is a transaction of its own, which can be run again when it loses a race. No
-        // client waits for an answer before it has sent Sync or Flush, so that the next message is worth waiting for.
+        // An Execute that Sync follows is a transaction of its own, which can be run again when it loses a race.
         let alone = match message {
             Message::Execute { .. } if self.responder.state == State::Idle => self.next_is_sync().await,
             _ => false,
@@ -348,16 +352,16 @@ impl Connection {
         if ends_exchange {
             self.responder.drain().await
         } else {
-            Ok(())
+            self.responder.drain_if_full().await
         }
     }
 
-    /// Whether Sync follows, or nothing at all.
+    /// Whether Sync follows soon, or nothing any more. A client may well wait for what Execute does before it sends more.
     async fn next_is_sync(&mut self) -> bool {
         tokio::select! {
             biased;
             kind = self.input.peek_kind() => matches!(kind, Some(b'S') | None),
-            () = self.listening.ending.cancelled() => true,
+            () = tokio::time::sleep(FOLLOWER_TIME_MAX) => false,
         }
     }
 
@@ -407,6 +411,14 @@ struct Client<'a> {
     message_bytes_max: usize,
 }
 
+/// Ends when a client has gone, or has sent its last and had time enough to be answered.
+async fn gone(input: &mut Input) {
+    input.closed().await;
+    if !input.is_broken() {
+        tokio::time::sleep(HALF_CLOSED_TIME_MAX).await;
+    }
+}
+
 /// Runs `work`, gives it the messages that it asks for, and stops what the session runs when the client goes meanwhile, or sends
 /// what ends the connection.
 async fn while_connected(
@@ -419,7 +431,7 @@ async fn while_connected(
             biased;
             result = &mut work => return result,
             () = client.copy_source.asked() => {}
-            () = client.input.closed() => break,
+            () = gone(client.input) => break,
         }
         let message = tokio::select! {
             biased;

@@ -20,6 +20,8 @@ pub(super) struct Input {
     reader: Box<dyn AsyncRead + Send + Unpin>,
     buffer: BytesMut,
     ended: bool,
+    /// It has ended with an error.
+    is_broken: bool,
 }
 
 /// One message, not decoded.
@@ -35,6 +37,7 @@ impl Input {
             reader: Box::new(reader),
             buffer: BytesMut::new(),
             ended: false,
+            is_broken: false,
         }
     }
 
@@ -125,7 +128,12 @@ impl Input {
         }
     }
 
-    /// Ends when the client has gone. Reads ahead a little; past that it waits for ever.
+    /// Whether the connection is of no use any more, not even to write to.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// Ends when the client sends nothing any more. Reads ahead a little; past that it waits for ever.
     pub(super) async fn closed(&mut self) {
         while self.buffer.len() < READ_AHEAD_BYTES {
             if !self.read().await {
@@ -175,7 +183,9 @@ impl Input {
         if !self.ended {
             // A read that fills the buffer would be followed by another one, which most often finds nothing.
             self.buffer.reserve(READ_BYTES);
-            self.ended = !matches!(self.reader.read_buf(&mut self.buffer).await, Ok(bytes) if bytes > 0);
+            let read = self.reader.read_buf(&mut self.buffer).await;
+            self.is_broken = read.is_err();
+            self.ended = !matches!(read, Ok(bytes) if bytes > 0);
         }
         !self.ended
     }

@@ -62,3 +62,4 @@ mod transactions;
 mod trash;
 mod typed_parameters;
 mod versions;
+mod unsynced;

@@ -96,6 +96,11 @@ impl Raw {
         self.send('Q', format!("{sql}\0").as_bytes()).await;
     }
 
+    /// Ends its side of the connection; answers still come.
+    pub(crate) async fn send_no_more(&mut self) {
+        self.stream.shutdown().await.expect("the server reads");
+    }
+
     /// Runs SQL and reads up to ReadyForQuery.
     pub(crate) async fn run(&mut self, sql: &str) -> Vec<Message> {
         self.query(sql).await;
