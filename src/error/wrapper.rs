@@ -53,6 +53,11 @@ impl Error {
     pub fn without_place(self) -> Error {
         match self {
             Error::At { error, .. } => *error,
+            Error::Syntax { message, .. } => Error::Syntax { message, position: 0 },
+            Error::Advised { error, hint } => Error::Advised {
+                error: Box::new(error.without_place()),
+                hint,
+            },
             error => error,
         }
     }

@@ -41,8 +41,8 @@ use crate::Result;
 use crate::catalog::{Access, RelationName};
 pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
-    ActivityState, Notice, PreparedList, SessionLimits, SessionOwner, SessionState, SettingSource, Settings,
-    TcpEnds, severity_rank,
+    ActivityState, Notice, Notices, PreparedList, SessionLimits, SessionOwner, SessionState, SettingSource,
+    Settings, TcpEnds,
 };
 use crate::txn::{CommitDependency, DurabilityBarrier};
 use crate::types::FormatSettings;
@@ -83,7 +83,7 @@ pub struct Session {
     statement_begun: Option<Instant>,
     /// Counts portals, to know which are younger than a savepoint.
     portals_made: u64,
-    notices: Arc<Mutex<Vec<Notice>>>,
+    notices: Arc<Notices>,
     /// The statement at hand, if it was refused.
     refusal: Option<refusal::Refusal>,
 }
@@ -238,15 +238,9 @@ impl Session {
         }
     }
 
-    /// The notices raised since the last call that the client wants to see.
-    pub fn take_notices(&mut self) -> Vec<Notice> {
-        let mut notices = match self.notices.lock() {
-            Ok(mut notices) if !notices.is_empty() => std::mem::take(&mut *notices),
-            _ => return Vec::new(),
-        };
-        let least = self.settings().client_min_messages_rank();
-        notices.retain(|notice| severity_rank(notice.severity) >= least);
-        notices
+    /// What its statements tell the client beside their results.
+    pub fn notices(&self) -> &Arc<Notices> {
+        &self.notices
     }
 
     fn notify(&self, severity: &'static str, sqlstate: &str, message: String, hint: Option<String>) {
@@ -261,9 +255,8 @@ impl Session {
     }
 
     fn raise(&self, notice: Notice) {
-        if let Ok(mut notices) = self.notices.lock() {
-            notices.push(notice);
-        }
+        let is_wanted = self.settings().wants(notice.severity);
+        self.notices.raise(notice, is_wanted);
     }
 
     fn warn(&self, sqlstate: &str, message: &str) {

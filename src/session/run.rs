@@ -336,6 +336,7 @@ impl Session {
             process_id: self.process_id,
             prepared: Arc::clone(&self.prepared),
             cursors: self.cursor_rows(),
+            place: None,
             cursor_position: None,
             variables: None,
             transaction_control: None,
@@ -524,7 +525,7 @@ impl Session {
     /// What is in the session before a statement runs.
     pub fn mark_run(&self) -> RunMark {
         RunMark {
-            notices: self.notices.lock().map_or(0, |notices| notices.len()),
+            notices: self.notices.count(),
             shared: self.shared.mark(),
         }
     }
@@ -535,10 +536,13 @@ impl Session {
         self.shared.sequences.repeat();
     }
 
+    /// Whether the client was told of something that a statement has raised since.
+    pub fn has_told_since(&self, mark: RunMark) -> bool {
+        self.notices.were_taken_behind(mark.notices)
+    }
+
     fn forget_since(&self, mark: RunMark) {
-        if let Ok(mut notices) = self.notices.lock() {
-            notices.truncate(mark.notices);
-        }
+        self.notices.forget_behind(mark.notices);
         self.settings().take_requested();
         self.shared.roll_back_to(mark.shared);
     }

@@ -286,10 +286,10 @@ fn plan_select(
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<Arc<QueryPlan>> {
-    let noticed = ctx.notices_count();
+    let noticed = ctx.notices_raised();
     let plan = Arc::new(QueryPlan::new(query::plan_query(ctx, query, parameters)?));
     // What the client is told of, it is told of each time.
-    if plan.is_lasting() && ctx.notices_count() == noticed {
+    if plan.is_lasting() && ctx.notices_raised() == noticed {
         kept.set(ctx.kept_basis(), &plan);
     }
     Ok(plan)

@@ -1,7 +1,7 @@
 //! A session without a server, for the tests of `ddl` and `dml`: statements over a memory store, each in a transaction
 //! of its own unless one is held open.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
@@ -12,7 +12,7 @@ use crate::scan::Rows;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Store, StoreOptions};
-use crate::system::{Notice, Settings, StatementContext};
+use crate::system::{Notices, Settings, StatementContext};
 use crate::table::Sequences;
 use crate::table::check::check_store;
 use crate::txn::{Savepoint, Transaction, TransactionOptions};
@@ -33,7 +33,7 @@ pub(super) struct Client {
     pub(super) store: Arc<dyn Store>,
     pub(super) sequences: Arc<Sequences>,
     pub(super) settings: Settings,
-    pub(super) notices: Arc<Mutex<Vec<Notice>>>,
+    pub(super) notices: Arc<Notices>,
     /// The open transaction, between `begin` and `commit`.
     open: Option<Arc<Transaction>>,
 }
@@ -183,6 +183,7 @@ impl Client {
             cursor_position: None,
             transaction_control: None,
             variables: None,
+            place: None,
             calls: 0,
             in_stable_function: false,
             rows_wanted: None,
@@ -288,9 +289,8 @@ impl Client {
     /// The messages of the NOTICEs since the last call.
     pub(super) fn notices(&self) -> Vec<String> {
         self.notices
-            .lock()
-            .unwrap()
-            .drain(..)
+            .take()
+            .into_iter()
             .map(|notice| notice.message)
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::future::BoxFuture;
@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use super::plan_cache::{ConstantTypes, KeptBasis, PlanBasis};
 use super::trigger_functions::get_trigger_function;
 use super::{
-    CommonRows, CursorPosition, CursorRow, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState,
-    SessionState, Settings, StatementMemory, TransactionControl, Variables,
+    CallPlace, CommonRows, CursorPosition, CursorRow, IndexBuilds, Jobs, Notice, Notices, PreparedList,
+    RoutineCall, ServerState, SessionState, Settings, StatementMemory, TransactionControl, Variables,
 };
 use crate::catalog::{
     Access, Casts, Catalog, DatabaseId, FIRST_DATABASE, FIRST_DATABASE_NAME, ForeignKey, GeneratedColumns,
@@ -81,8 +81,8 @@ pub struct StatementContext {
     pub statement_time_us: i64,
     /// What the statement asks of its plan.
     pub hints: Hints,
-    /// NOTICEs raised so far, sent before the statement's result.
-    pub notices: Arc<Mutex<Vec<Notice>>>,
+    /// What the statement tells its client beside its result.
+    pub notices: Arc<Notices>,
     /// `current_user`.
     pub user: Arc<str>,
     /// `session_user`.
@@ -101,6 +101,8 @@ pub struct StatementContext {
     pub variables: Option<Arc<Variables>>,
     /// How it ends its transaction; `None`: it shares that with others, and cannot.
     pub transaction_control: Option<Arc<TransactionControl>>,
+    /// The place of the body that it is a statement of.
+    pub place: Option<Arc<CallPlace>>,
     /// How many functions it is inside of.
     pub calls: usize,
     /// Whether the innermost of these is not VOLATILE: its statements may only read.
@@ -288,37 +290,35 @@ impl StatementContext {
         part.and_then(CommonRows::given).cloned().unwrap_or_default()
     }
 
-    /// Raises a notice; it reaches the client before the statement's result.
-    pub fn notice(&self, notice: Notice) {
-        self.notices
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .push(notice);
+    /// Raises a notice, if the client wants to hear of it; it reaches the client before the statement's result.
+    pub fn notice(&self, mut notice: Notice) {
+        let is_wanted = self.settings.wants(notice.severity);
+        if let Some(place) = self.place.as_ref().filter(|_| is_wanted) {
+            notice.context = Some(place.context());
+        }
+        self.notices.raise(notice, is_wanted);
     }
 
-    /// How many notices were raised.
+    /// How many notices the session has raised, those included that its client does not want to hear of.
+    pub fn notices_raised(&self) -> usize {
+        self.notices.raised()
+    }
+
+    /// How many notices there were, as [`StatementContext::forget_notices`] counts them.
     pub fn notices_count(&self) -> usize {
-        let notices = self.notices.lock();
-        notices.unwrap_or_else(|poisoned| poisoned.into_inner()).len()
+        self.notices.count()
     }
 
     /// Forgets the notices behind so many: they will be raised again.
     pub fn forget_notices(&self, kept: usize) {
-        let notices = self.notices.lock();
-        notices
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .truncate(kept);
+        self.notices.forget_behind(kept);
     }
 
     /// Warns of a modifier that was put right: once, however often the statement is read.
     pub fn warn_of_parameter(&self, message: String) {
         let warning = Notice::warning("22023", message);
-        let mut notices = self
-            .notices
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if !notices.contains(&warning) {
-            notices.push(warning);
+        if !self.notices.are_waiting(&warning) {
+            self.notice(warning);
         }
     }
 
@@ -555,42 +555,6 @@ impl Parameters {
             values: values.into(),
             types: Arc::clone(types),
             constants: None,
-        }
-    }
-}
-
-/// A NOTICE or WARNING to the client.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// `NOTICE` or `WARNING`.
-    pub severity: &'static str,
-    /// SQLSTATE.
-    pub sqlstate: Cow<'static, str>,
-    /// One line.
-    pub message: String,
-    /// More of it.
-    pub detail: Option<String>,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-impl Notice {
-    /// A NOTICE of a message alone.
-    pub fn new(sqlstate: impl Into<Cow<'static, str>>, message: String) -> Notice {
-        Notice {
-            severity: "NOTICE",
-            sqlstate: sqlstate.into(),
-            message,
-            detail: None,
-            hint: None,
-        }
-    }
-
-    /// A WARNING of a message alone.
-    pub fn warning(sqlstate: impl Into<Cow<'static, str>>, message: String) -> Notice {
-        Notice {
-            severity: "WARNING",
-            ..Notice::new(sqlstate, message)
         }
     }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod advisory_locks;
 pub mod allowance;
 pub(crate) mod blocking_wait;
+mod call_place;
 pub(crate) mod catalog_version;
 mod channels;
 mod common_rows;
@@ -22,6 +23,7 @@ mod jobs;
 pub mod key_advice;
 pub mod large_object_descriptors;
 mod live_sessions;
+mod notices;
 mod open_cursors;
 pub mod pg_catalog;
 pub mod plan_cache;
@@ -46,8 +48,9 @@ pub mod statement_statistics;
 mod transaction_control;
 mod trigger_functions;
 
+pub use call_place::{CallPlace, Step};
 pub use common_rows::{CommonColumn, CommonRows};
-pub use context::{Notice, Parameters, StatementContext};
+pub use context::{Parameters, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{
@@ -59,6 +62,7 @@ pub use grown_stack::{GrownStack, with_grown_stack};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
 pub use live_sessions::{ClosedDatabase, Closing, LiveSessions, SessionLimits};
+pub use notices::{Notice, Notices};
 pub use open_cursors::{CursorRow, CursorRowsAtHand};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use relations_in_use::InUse;
@@ -69,7 +73,7 @@ pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionOwner, SessionState, SharedMark, TcpEnds, now_us};
 pub use settings::{
     LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingRow, SettingSource, Settings,
-    UnwrittenColumns, definitions, severity_rank,
+    UnwrittenColumns, definitions,
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;

@@ -42,7 +42,6 @@ pub use definitions::definitions;
 #[cfg(test)]
 pub(crate) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
-pub use severity::severity_rank;
 pub use source::SettingSource;
 pub(crate) use transaction_mode::Isolation;
 use value::{display, normalize};
@@ -439,11 +438,6 @@ impl Settings {
             deadlock_after: Duration::from_millis(self.deadlock_timeout_ms),
             keys_max: self.key_locks_max,
         }
-    }
-
-    /// The severity below which notices are not sent, as a rank of `severity_rank`.
-    pub fn client_min_messages_rank(&self) -> u8 {
-        severity_rank(self.value("client_min_messages"))
     }
 
     fn defaults() -> Settings {

@@ -1,5 +1,6 @@
 //! COPY with the client: its data in, by CopyData messages until CopyDone or CopyFail; and rows out. Of both protocols.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use pgwire::messages::PgWireBackendMessage;
@@ -19,7 +20,14 @@ impl Responder {
     pub(super) async fn receive_copy(&mut self, mut copy: CopyFrom) -> Result<String> {
         let received = self.receive(&mut copy).await;
         match received {
-            Ok(()) => self.session.complete_copy(copy).await,
+            Ok(()) => {
+                let (notices, interrupt) = (
+                    Arc::clone(self.session.notices()),
+                    Arc::clone(self.session.interrupt()),
+                );
+                let work = pin!(self.session.complete_copy(copy));
+                attended(&mut self.output, &notices, &interrupt, work).await
+            }
             Err(error) => Err(self.session.abandon_copy(copy, error).await),
         }
     }
@@ -33,6 +41,7 @@ impl Responder {
         self.drain().await?;
         let interrupt = Arc::clone(self.session.interrupt());
         let deadline = copy.deadline();
+        let encoding = self.session.settings().client_encoding;
         let messages = &mut self.copy_messages;
         let received = async {
             loop {
@@ -41,7 +50,6 @@ impl Responder {
                     error = copy.failed() => return Err(error),
                     message = messages.next() => message?,
                 };
-        let encoding = self.session.settings().client_encoding;
                 match message {
                     CopyMessage::Data(piece) => copy.push(piece).await?,
                     CopyMessage::Done => return Ok(()),
@@ -52,7 +60,8 @@ impl Responder {
                 }
             }
         };
-        interrupt.guard(deadline, received).await
+        let work = pin!(interrupt.guard(deadline, received));
+        attended(&mut self.output, self.session.notices(), &interrupt, work).await
     }
 
     /// Sends rows as data; answers the command tag.
@@ -87,7 +96,7 @@ impl Responder {
         put_message(self.output.buffer(), |out| Ok(encoder.put_end(out)))?;
         self.output
             .message(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
-        self.session.complete(rows).await
+        self.complete_rows(rows).await
     }
 }
 

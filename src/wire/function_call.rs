@@ -56,7 +56,7 @@ impl Responder {
             .as_ref()
             .ok_or_else(|| Error::internal("a call of no text"))?;
         self.session.takes_message();
-        let Reply::Rows(mut rows) = self.session.run(parsed, parameters, None).await? else {
+        let Reply::Rows(mut rows) = self.run(parsed, parameters, None).await? else {
             return Err(Error::internal("a call that gives no rows"));
         };
         let columns = rows.columns.clone();
@@ -65,8 +65,8 @@ impl Responder {
             let mut encoder = RowsEncoder::new(&columns, piece, &[result], &format, encoding)?;
             value = encoder.encode_only_field(encoding)?.or(value);
         }
-        self.session.complete(rows).await?;
-        self.session.close_implicit().await?;
+        self.complete_rows(rows).await?;
+        self.close_implicit().await?;
         self.send_notices()?;
         self.send_result(value.as_deref())
     }

@@ -42,6 +42,7 @@ pub(super) fn notice_response(notice: &Notice) -> PgWireBackendMessage {
     let mut fields = fields(notice.severity, &notice.sqlstate, notice.message.clone());
     fields.extend(notice.detail.clone().map(|detail| (b'D', detail)));
     fields.extend(notice.hint.clone().map(|hint| (b'H', hint)));
+    fields.extend(notice.context.clone().map(|context| (b'W', context)));
     PgWireBackendMessage::NoticeResponse(NoticeResponse::new(without_zero_bytes(fields)))
 }
 

@@ -1,7 +1,8 @@
 //! `Responder`: answers one client's messages: the session that runs statements and the output that carries what they
 //! give. What both protocols share stands here; `simple` and `extended` add the rest.
 
-use std::pin::pin;
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -18,8 +19,9 @@ use super::rows::{RowsEncoder, put_row_description};
 use super::state::State;
 use super::statement_log::log_failure;
 use crate::scan::{OutputColumn, Rows};
-use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
-use crate::system::Settings;
+use crate::session::{Cause, Interrupt, Reply, RowStream, Session, TransactionStatus};
+use crate::sql::Statement;
+use crate::system::{Notices, Parameters, Settings};
 use crate::types::WireFormat;
 use crate::{Error, Result};
 
@@ -32,6 +34,8 @@ pub(super) struct Responder {
     /// What the client sends to a COPY.
     pub(super) copy_messages: CopyMessages,
     interrupt: Arc<Interrupt>,
+    /// What the session's statements tell beside their results.
+    notices: Arc<Notices>,
     /// The settings as the client was last told of them.
     told: Option<Arc<Settings>>,
 }
@@ -51,7 +55,7 @@ impl Responder {
         state: State,
         copy_messages: CopyMessages,
     ) -> Responder {
-        let interrupt = session.interrupt().clone();
+        let (interrupt, notices) = (session.interrupt().clone(), session.notices().clone());
         let mut output = output;
         output.wait_at(session.durability_barrier());
         Responder {
@@ -60,6 +64,7 @@ impl Responder {
             state,
             copy_messages,
             interrupt,
+            notices,
             told: None,
         }
     }
@@ -78,10 +83,30 @@ impl Responder {
     /// Sends the notices raised since the last call.
     pub(super) fn send_notices(&mut self) -> Result<()> {
         self.output.speak(self.session.settings().client_encoding);
-        for notice in self.session.take_notices() {
-            self.output.message(&notice_response(&notice))?;
-        }
-        Ok(())
+        put_notices(&mut self.output, &self.notices)
+    }
+
+    /// Runs a statement, as [`Session::run`]; what it raises is sent as it comes.
+    pub(super) async fn run(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: Parameters,
+        described: Option<&[OutputColumn]>,
+    ) -> Result<Reply> {
+        let work = pin!(self.session.run(statement, parameters, described));
+        attended(&mut self.output, &self.notices, &self.interrupt, work).await
+    }
+
+    /// Ends a result, as [`Session::complete`].
+    pub(super) async fn complete_rows(&mut self, rows: RowStream) -> Result<String> {
+        let work = pin!(self.session.complete(rows));
+        attended(&mut self.output, &self.notices, &self.interrupt, work).await
+    }
+
+    /// As [`Session::close_implicit`].
+    pub(super) async fn close_implicit(&mut self) -> Result<()> {
+        let work = pin!(self.session.close_implicit());
+        attended(&mut self.output, &self.notices, &self.interrupt, work).await
     }
 
     /// ParameterStatus for what has changed, then ReadyForQuery.
@@ -178,14 +203,23 @@ impl Responder {
         // A scan yields between its pages: only one that still has nothing after a turn of the others really waits.
         for _ in 0..2 {
             if let Poll::Ready(piece) = futures::poll!(&mut next) {
-                return piece;
+                return with_notices(&mut self.output, &self.notices, piece);
             }
             tokio::task::yield_now().await;
         }
         if !self.output.is_empty() {
             interrupt.guard(deadline, self.output.drain()).await?;
         }
-        next.await
+        let piece = attended(&mut self.output, &self.notices, &interrupt, next).await;
+        with_notices(&mut self.output, &self.notices, piece)
+    }
+
+    /// Sends what is in the output if that is much: a client that asks for more before it waits for an answer has it on its way.
+    pub(super) async fn drain_if_full(&mut self) -> Result<()> {
+        match self.output.is_full() {
+            true => self.drain().await,
+            false => Ok(()),
+        }
     }
 
     /// ParameterStatus for every reported setting that the client does not know as it is.
@@ -207,4 +241,51 @@ impl Responder {
         }
         Ok(())
     }
+}
+
+/// Awaits work of a session; what it raises meanwhile is sent as it comes, and who raises more than the client reads waits. The work goes
+/// on while it is sent: only its own guard stops it, for it may be committing.
+pub(super) async fn attended<T>(
+    output: &mut Output,
+    notices: &Notices,
+    interrupt: &Interrupt,
+    mut work: Pin<&mut impl Future<Output = Result<T>>>,
+) -> Result<T> {
+    // Most work ends at once.
+    if let Poll::Ready(done) = futures::poll!(&mut work) {
+        return done;
+    }
+    let attendance = notices.attend();
+    let mut is_sending = false;
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = notices.filled(), if !is_sending => {
+                put_notices(output, notices)?;
+                is_sending = true;
+            }
+            sent = output.drain(), if is_sending => {
+                if sent.is_err() {
+                    interrupt.raise(Cause::ClientGone);
+                    drop(attendance);
+                    return work.await;
+                }
+                is_sending = false;
+            }
+        }
+    }
+}
+
+/// Notices go before the rows of a piece. Those of work that has failed stay where they are: it may be done again in another form.
+fn with_notices(output: &mut Output, notices: &Notices, piece: Result<Option<Rows>>) -> Result<Option<Rows>> {
+    if piece.is_ok() {
+        put_notices(output, notices)?;
+    }
+    piece
+}
+
+fn put_notices(output: &mut Output, notices: &Notices) -> Result<()> {
+    let mut taken = notices.take().into_iter();
+    taken.try_for_each(|notice| output.message(&notice_response(&notice)))
 }

@@ -19,7 +19,7 @@ impl Responder {
             // Until Sync, as everything else.
             return Ok(());
         }
-        // As in PostgreSQL, the unnamed statement of the extended protocol does not outlive a simple message.
+        // The unnamed statement of the extended protocol does not outlive a simple message.
         self.session.close_statement("");
         self.session.takes_message();
         let began = Instant::now();
@@ -39,7 +39,9 @@ impl Responder {
         let (parameters, before) = (known.parameters.clone(), self.session.mark_run());
         match self.run_to_first_rows(&known.statement, parameters).await {
             // The text as it stands says what is wrong, and where; or nothing is.
-            Err(error) if self.session.may_do_without_parameters(&error) => {
+            Err(error)
+                if self.session.may_do_without_parameters(&error) && !self.session.has_told_since(before) =>
+            {
                 self.session.take_back(before);
                 let ran = self.run_parsed(text).await;
                 if ran.is_ok() || self.session.has_begun_work() {
@@ -57,7 +59,8 @@ impl Responder {
         statement: &Arc<Statement>,
         parameters: Parameters,
     ) -> Result<Reply> {
-        let mut reply = self.session.run(statement, parameters, None).await?;
+        self.session.close_portal("");
+        let mut reply = self.run(statement, parameters, None).await?;
         if let Reply::Rows(rows) = &mut reply
             && let Some(first) = self.next_piece(rows, usize::MAX).await?
         {
@@ -77,6 +80,7 @@ impl Responder {
             let tag = self.send_reply(reply).await?;
             self.send_notices()?;
             self.send_tag(tag)?;
+            self.drain_if_full().await?;
         }
         if !others.is_empty() {
             self.session.open_implicit();
@@ -86,14 +90,16 @@ impl Responder {
     }
 
     async fn run_statement(&mut self, statement: &Arc<Statement>) -> Result<Reply> {
-        self.session.run(statement, Parameters::default(), None).await
+        // It has the place of the unnamed portal.
+        self.session.close_portal("");
+        self.run(statement, Parameters::default(), None).await
     }
 
     /// Sends the reply of a message's last statement, and ends its transaction.
     async fn complete(&mut self, reply: Reply) -> Result<()> {
         let tag = self.send_reply(reply).await?;
         // The commit may fail, and then the last statement has not completed either.
-        self.session.close_implicit().await?;
+        self.close_implicit().await?;
         self.send_notices()?;
         self.send_tag(tag)
     }
@@ -114,6 +120,6 @@ impl Responder {
         };
         self.send_columns(&columns, &formats);
         self.send_rows(&mut rows, &formats, None).await?;
-        self.session.complete(rows).await
+        self.complete_rows(rows).await
     }
 }

@@ -41,6 +41,8 @@ mod memory;
 mod moved_keys;
 mod numeric_parameters;
 mod names_of_objects;
+mod notices;
+mod numeric_parameters;
 mod older_definitions;
 mod place;
 mod postgresql;

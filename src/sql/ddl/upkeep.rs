@@ -90,10 +90,8 @@ async fn tell_dropped(ctx: &StatementContext) -> Result<()> {
 fn tell(ctx: &StatementContext, message: String, hint: Option<&str>) {
     ctx.notice(Notice {
         severity: "INFO",
-        sqlstate: "00000".into(),
-        detail: None,
-        message,
         hint: hint.map(str::to_string),
+        ..Notice::new("00000", message)
     });
 }
 

@@ -63,10 +63,10 @@ impl WithWrites {
         if let Some(bound) = kept.get(ctx.plan_basis()).filter(|bound| bound.fits(ctx)) {
             return Ok(bound);
         }
-        let noticed = ctx.notices_count();
+        let noticed = ctx.notices_raised();
         let bound = Arc::new(Box::pin(WithWrites::bind(ctx, query)).await?);
         // What the client is told of, it is told of each time.
-        if bound.is_lasting() && ctx.notices_count() == noticed {
+        if bound.is_lasting() && ctx.notices_raised() == noticed {
             kept.set(ctx.kept_basis(), &bound);
         }
         Ok(bound)

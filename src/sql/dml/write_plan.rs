@@ -100,7 +100,7 @@ impl WritePlan {
         kept: &PlanCache<WritePlan>,
     ) -> Result<Arc<WritePlan>> {
         let mut types = known_types(ctx);
-        let noticed = ctx.notices_count();
+        let noticed = ctx.notices_raised();
         let ThroughViews {
             mut statement,
             checks,
@@ -145,7 +145,7 @@ impl WritePlan {
         parameters: &[Option<SqlType>],
     ) -> Result<Description> {
         let mut types = parameters.to_vec();
-        let noticed = ctx.notices_count();
+        let (noticed, before) = (ctx.notices_raised(), ctx.notices_count());
         let ThroughViews { statement, checks } = through_views(ctx, statement)?;
         let write = match statement.as_ref() {
             ast::Statement::Insert(insert) => Write::Insert(InsertPlan::bind_for_describe(
@@ -179,7 +179,7 @@ impl WritePlan {
         let kept = if is_partitioned { &own } else { kept };
         let plan = write.kept(ctx, kept, (types, Parts::default()), noticed);
         // What raised some is bound again to be run.
-        ctx.forget_notices(noticed);
+        ctx.forget_notices(before);
         let columns = plan.returned_columns();
         Ok(Description {
             parameters: plan.parameters.clone(),
@@ -499,7 +499,7 @@ impl Write {
         Ok(self)
     }
 
-    /// The plan, which the statement keeps if it lasts. `noticed`: how many notices there were before it was bound; what the client is
+    /// The plan, which the statement keeps if it lasts. `noticed`: how many notices were raised before it was bound; what the client is
     /// told of, it is told of each time.
     fn kept(
         self,
@@ -514,7 +514,7 @@ impl Write {
             parameters: decided(types),
             experience: Experience::default(),
         });
-        if plan.is_lasting() && ctx.notices_count() == noticed {
+        if plan.is_lasting() && ctx.notices_raised() == noticed {
             kept.set(ctx.kept_basis(), &plan);
         }
         plan

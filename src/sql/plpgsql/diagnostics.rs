@@ -7,17 +7,11 @@ use crate::parse::plpgsql::tree::Target;
 use crate::types::{SqlType, Value};
 
 impl Frame {
-    /// `line`: that of the statement.
-    pub(super) async fn diagnostics(
-        &mut self,
-        stacked: bool,
-        items: &[(Target, String)],
-        line: usize,
-    ) -> Result<()> {
+    pub(super) async fn diagnostics(&mut self, items: &[(Target, String)]) -> Result<()> {
         for (target, item) in items {
             let (value, ty) = match item.as_str() {
                 "row_count" => (Value::Int(self.row_count), SqlType::Int8),
-                "pg_context" => (Value::Text(self.context_at(stacked, line)), SqlType::Text),
+                "pg_context" => (Value::Text(self.context()), SqlType::Text),
                 _ => (Value::Text(self.of_error(item)?), SqlType::Text),
             };
             self.assign_to(target, value, &ty).await?;
@@ -25,13 +19,10 @@ impl Frame {
         Ok(())
     }
 
-    fn context_at(&self, stacked: bool, line: usize) -> String {
-        let statement = if stacked {
-            "GET STACKED DIAGNOSTICS"
-        } else {
-            "GET DIAGNOSTICS"
-        };
-        format!("PL/pgSQL function {} line {line} at {statement}", self.name)
+    /// The bodies that it stands in.
+    fn context(&self) -> String {
+        let place = self.ctx.place.as_ref();
+        place.map(|place| place.context()).unwrap_or_default()
     }
 
     /// What is told of the error that is being handled. Errors: 0Z002 where none is.

@@ -11,6 +11,7 @@ use crate::parse::plpgsql::tree::{
 };
 use crate::parse::routine::WrittenType;
 use crate::sql::routine_run::assigned;
+use crate::system::Step;
 use crate::types::{ArrayValue, SqlType, Value, element_count};
 use crate::{Error, Result};
 
@@ -137,13 +138,23 @@ impl Frame {
 
     /// Statements one behind the other.
     pub(super) async fn statements(&mut self, statements: &[Statement]) -> Result<Flow> {
+        let mut around = None;
         for statement in statements {
             self.is_located = false;
+            let before = self.go_to(Step::Line(statement.line, statement.kind.name()));
+            let around = *around.get_or_insert(before);
             let flow = self.statement(statement).await;
             match flow.map_err(|error| self.located(error, statement.line, statement.kind.name()))? {
                 Flow::Next => {}
-                flow => return Ok(flow),
+                flow => {
+                    self.go_to(around);
+                    return Ok(flow);
+                }
             }
+        }
+        // What is around may go on with a condition.
+        if let Some(around) = around {
+            self.go_to(around);
         }
         Ok(Flow::Next)
     }
@@ -206,7 +217,7 @@ impl Frame {
                 self.return_value(value.as_ref()).await?;
                 return Ok(Flow::Return);
             }
-            other => return Box::pin(self.simple(other, statement.line)).await,
+            other => return Box::pin(self.simple(other)).await,
         }
         Ok(Flow::Next)
     }
@@ -250,7 +261,7 @@ impl Frame {
     }
 
     /// A statement that leads to the next.
-    async fn simple(&mut self, kind: &Kind, line: usize) -> Result<Flow> {
+    async fn simple(&mut self, kind: &Kind) -> Result<Flow> {
         match kind {
             Kind::Assign { target, value } => self.assignment(target, value).await?,
             Kind::ReturnNext(value) => self.return_next(value.as_ref()).await?,
@@ -274,7 +285,7 @@ impl Frame {
             } => self.fetch(cursor, direction, into).await?,
             Kind::Move { cursor, direction } => self.move_cursor(cursor, direction).await?,
             Kind::Close { cursor } => self.close(cursor)?,
-            Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items, line).await?,
+            Kind::Diagnostics { items, .. } => self.diagnostics(items).await?,
             _ => {}
         }
         Ok(Flow::Next)

@@ -187,12 +187,13 @@ impl Frame {
 
     /// Whether CONTEXT names the expression that failed: what is computed of variables alone fails without.
     pub(super) fn tells_of(&self, error: &Error, text: &str) -> bool {
-        if is_of_analysis(error) || error.context().is_some() {
+        if is_of_analysis(error) {
             return false;
         }
         let words = Prepared::new(text.to_string()).words;
         let is_query = words.contains("select") || words.contains("from");
-        is_query || !self.names.iter().any(|known| words.contains(&known.name))
+        // A function that it calls fails at a place of its own: only a query is another around that.
+        is_query || error.context().is_none() && !self.names.iter().any(|known| words.contains(&known.name))
     }
 
     /// The same; who calls it says what failed. `what`: as a message names it.

@@ -12,7 +12,7 @@ use crate::parse::plpgsql::tree::{Block, VariableConflict};
 use crate::query;
 use crate::sql::Statement;
 use crate::sql::routine_run::{element_of, returned_types};
-use crate::system::{RoutineCall, StatementContext};
+use crate::system::{CallPlace, RoutineCall, StatementContext, Step};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -79,12 +79,21 @@ pub(super) struct Frame {
 impl Frame {
     /// Of the code of a DO.
     pub(super) fn of_block(ctx: StatementContext, program: Arc<Program>) -> Frame {
+        Frame::named(ctx, program, "inline_code_block".to_string())
+    }
+
+    /// Of a body that CONTEXT names so.
+    fn named(mut ctx: StatementContext, program: Arc<Program>, name: String) -> Frame {
+        ctx.place = Some(CallPlace::new(
+            format!("PL/pgSQL function {name}"),
+            ctx.place.take(),
+        ));
         let control = ctx.transaction_control.as_ref();
         let mut frame = Frame {
             transactions_seen: control.map_or(0, |control| control.ended()),
             ctx,
             program,
-            name: "inline_code_block".to_string(),
+            name,
             routine: None,
             types: Vec::new(),
             wanted: None,
@@ -117,10 +126,9 @@ impl Frame {
         let wanted = returned_types(&ctx, call);
         let routine = Arc::clone(&call.routine);
         let mut frame = Frame {
-            name: name_in_context(&routine),
             wanted,
             types: call.types.clone(),
-            ..Frame::of_block(ctx, program)
+            ..Frame::named(ctx, program, name_in_context(&routine))
         };
         let mut given = call.arguments.iter().zip(&call.types);
         for argument in &routine.arguments {
@@ -269,6 +277,22 @@ impl Frame {
                 .map_or(Value::Null, |(value, _)| value)
         };
         self.outputs.iter().map(value).collect()
+    }
+
+    /// Goes to a statement of the body; answers where it was.
+    pub(super) fn go_to(&self, step: Step) -> Step {
+        let place = self.ctx.place.as_ref();
+        place.map_or(Step::Before, |place| {
+            place.runs(None);
+            place.go_to(step)
+        })
+    }
+
+    /// Says what statement of SQL is run where it is.
+    pub(super) fn runs(&self, text: &str) {
+        if let Some(place) = &self.ctx.place {
+            place.runs(Some(text.into()));
+        }
     }
 
     pub(super) fn set_found(&mut self, found: bool) {

@@ -181,7 +181,6 @@ fn check_statement(text: &str) -> Result<()> {
     // The place in the fragment says nothing of the place in the body.
     let read = super::prepared::only_statement(text);
     match read.map_err(Error::without_place) {
-        Err(Error::Syntax { message, .. }) => Err(Error::Syntax { message, position: 0 }),
         // It may never be run, and a handler may be there for it.
         Err(Error::FeatureNotSupported { .. }) => Ok(()),
         read => read.map(drop),

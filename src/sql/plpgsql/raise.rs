@@ -32,7 +32,10 @@ impl Frame {
             message: told.message,
             detail: told.detail,
             hint: told.hint,
+            context: None,
         });
+        // In a loop there may be more of them than the client reads.
+        self.ctx.notices.room().await;
         Ok(())
     }
 

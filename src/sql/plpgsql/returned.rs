@@ -144,7 +144,7 @@ impl Frame {
     }
 
     pub(super) async fn return_query(&mut self, source: &Source) -> Result<()> {
-        let mut ran = self.rows_of(source).await?;
+        let mut ran = self.rows_of(source, false).await?;
         let columns = super::rows::columns_of(&ran);
         let types: Vec<SqlType> = columns.iter().map(|(_, ty)| ty.clone()).collect();
         if let Some(wanted) = &self.wanted {

@@ -24,6 +24,7 @@ fn in_statement(error: Error, text: &str) -> Error {
 
 impl Frame {
     pub(super) async fn perform(&mut self, query: &Fragment) -> Result<()> {
+        self.runs(&format!("SELECT {}", query.text));
         let ran = async {
             let mut ran = self.run_fragment("SELECT ", &query.text).await?;
             let mut count = 0i64;
@@ -42,6 +43,7 @@ impl Frame {
 
     /// CALL; what it gives back goes to the variables that were its arguments.
     pub(super) async fn call(&mut self, call: &Fragment) -> Result<()> {
+        self.runs(&call.text);
         let targets = match self.call_targets(&call.text) {
             Err(error) if matches!(error, Error::Raised(_)) => return Err(error),
             // What else is wrong with it, its run tells.
@@ -97,6 +99,7 @@ impl Frame {
         if is_transaction_command(text) {
             return Err(Raised::new("0A000", "unsupported transaction command in PL/pgSQL").into());
         }
+        self.runs(text.trim_end());
         let ran = async {
             // A second row is an error where one alone is wanted.
             self.ctx.rows_wanted = into.map(|into| if into.strict { 2 } else { 1 });
@@ -108,7 +111,7 @@ impl Frame {
         };
         ran.await.map_err(|error| match is_no_destination(&error) {
             true => error,
-            false => in_statement(error, text),
+            false => in_statement(error, text.trim_end()),
         })
     }
 
@@ -197,6 +200,7 @@ impl Frame {
         if is_transaction_command(&text) {
             return Err(Raised::new("0A000", "EXECUTE of transaction commands is not implemented").into());
         }
+        self.runs(&text);
         let ran = async {
             let mut ran = self.run_dynamic(&text, using).await?;
             if into.is_none() {
@@ -240,17 +244,27 @@ impl Frame {
         Ok((text, values))
     }
 
-    /// The rows of a query that a loop goes over.
-    pub(super) async fn rows_of(&mut self, source: &Source) -> Result<Ran> {
+    /// The rows of a query that a loop goes over (it fails as they are fetched, which is no run of a statement), or that are returned.
+    pub(super) async fn rows_of(&mut self, source: &Source, is_loop: bool) -> Result<Ran> {
+        let in_source = |error: Error, text: &str| match is_loop {
+            true => error,
+            false => in_statement(error, text),
+        };
         match source {
-            Source::Query(query) => self
-                .run_fragment("", &query.text)
-                .await
-                .map_err(|error| in_statement(error, &query.text)),
+            Source::Query(query) => {
+                if !is_loop {
+                    self.runs(query.text.trim_end());
+                }
+                let ran = self.run_fragment("", &query.text).await;
+                ran.map_err(|error| in_source(error, query.text.trim_end()))
+            }
             Source::Dynamic { text, using } => {
                 let (text, using) = self.dynamic(text, using).await?;
+                if !is_loop {
+                    self.runs(&text);
+                }
                 let ran = self.run_dynamic(&text, using).await;
-                ran.map_err(|error| in_statement(error, &text))
+                ran.map_err(|error| in_source(error, &text))
             }
             Source::Cursor { name, .. } => {
                 Err(Error::internal(format!("a query that is the cursor \"{name}\"")))
@@ -278,7 +292,7 @@ impl Frame {
                 self.for_cursor(label, targets, (name, arguments), body).await
             }
             source => {
-                let ran = self.rows_of(source).await?;
+                let ran = self.rows_of(source, true).await?;
                 self.over_rows(ran, label, targets, body).await
             }
         };

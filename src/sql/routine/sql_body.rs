@@ -11,7 +11,7 @@ use crate::scan::OutputColumn;
 use crate::sql::routine_run::statement_run::{Ran, require_reading, run_statement};
 use crate::sql::routine_run::{assigned, inner_context, returned_types};
 use crate::sql::{Statement, describe_here};
-use crate::system::{NameConflict, RoutineCall, StatementContext, Variable, Variables};
+use crate::system::{CallPlace, NameConflict, RoutineCall, StatementContext, Step, Variable, Variables};
 use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
@@ -27,6 +27,8 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
     ctx.parameter_types = call.types.clone().into();
     ctx.parameters = call.arguments.into();
     check_commands(&ctx, &routine, &statements)?;
+    let place = CallPlace::new(format!("SQL function \"{}\"", routine.name), ctx.place.take());
+    ctx.place = Some(Arc::clone(&place));
     let mut rows = Vec::new();
     for (at, statement) in statements.iter().enumerate() {
         let in_function = |error: Error| {
@@ -36,6 +38,7 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
         };
         let gives_rows = at + 1 == statements.len() && routine.returns != RoutineResult::Void;
         ctx.rows_wanted = (gives_rows && !routine.returns_set).then_some(1);
+        place.go_to(Step::Nth(at + 1));
         let ran = run_statement(&mut ctx, statement).await.map_err(in_function)?;
         let taken = match gives_rows {
             true => take_rows(&ctx, &routine, ran, wanted.as_deref()).await,

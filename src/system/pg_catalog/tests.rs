@@ -1,7 +1,7 @@
 //! Every relation of the catalogs over a small database. What they say is in `sql-tests/catalogs*.slt`.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::{CatalogContext, definition};
 use crate::catalog::{
@@ -137,7 +137,7 @@ pub(crate) async fn statement() -> StatementContext {
         transaction_time_us: 1_800_000_000_000_000,
         statement_time_us: 1_800_000_000_000_000,
         hints: Default::default(),
-        notices: Arc::new(Mutex::new(Vec::new())),
+        notices: Arc::default(),
         user: "alice".into(),
         session_user: "alice".into(),
         database: "shop".into(),
@@ -147,6 +147,7 @@ pub(crate) async fn statement() -> StatementContext {
         cursor_position: None,
         transaction_control: None,
         variables: None,
+        place: None,
         calls: 0,
         in_stable_function: false,
         rows_wanted: None,
