@@ -10,7 +10,7 @@ use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::parse::command::{Command, Discard, Modes};
 use crate::scan::OutputColumn;
-use crate::system::{Parameters, Settings};
+use crate::system::{Notice, Parameters, Settings};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -176,9 +176,17 @@ impl Session {
 
     /// Says once that a setting which was set to something else than its default does nothing.
     pub(super) fn tell_without_effect(&mut self, name: &str) {
+        self.tell_of_cut(name, values);
         let Some(def) = self.settings().get_without_effect(name) else {
             return;
         };
+    /// Says that a setting keeps not all of a name that it was set to.
+    pub(super) fn tell_of_cut(&self, name: &str, values: Option<&[String]>) {
+        if let Some((written, kept)) = values.and_then(|values| Settings::cut_value(name, values)) {
+            self.raise(Notice::of_cut_name(written, kept));
+        }
+    }
+
         if self.told_without_effect.insert(def.name) {
             let message = format!("setting \"{}\" has no effect", def.name);
             let hint = def.instead().map(str::to_string);
@@ -189,17 +197,15 @@ impl Session {
     /// Who the session's statements run as, or who it is. Errors: 22023 for a role that does not exist.
     async fn set_role(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
         let is_user = name.eq_ignore_ascii_case("session_authorization");
-        let own = if is_user { &*self.user } else { "none" };
+        let none = || "none".to_string();
         let role = match values {
             None => own.to_string(),
             Some([role]) if !is_user && role.eq_ignore_ascii_case("none") => own.to_string(),
             Some(roles) => roles.join(", "),
         };
-        if role != own && !self.is_role(&role).await? {
-            return Err(Error::InvalidParameter {
-                message: format!("role \"{role}\" does not exist"),
-                hint: Some("CREATE ROLE makes one; \\du lists those there are.".to_string()),
-            });
+        let is_none = !is_user && role == "none";
+        if !is_none && !self.is_role(&role).await? {
+            return Err(undefined_role(&role));
         }
         self.change_settings(local, |settings| {
             if is_user {
@@ -217,6 +223,14 @@ impl Session {
             return Ok(true);
         }
         let (_, catalog) = match self.transaction.block {
+    /// The role that the client has given at its start is one. Errors: 22023; the store's.
+    pub(super) async fn require_own_role(&mut self) -> Result<()> {
+        match self.settings().role.clone() {
+            Some(role) if !self.is_role(&role).await? => Err(undefined_role(&role)),
+            _ => Ok(()),
+        }
+    }
+
             Block::None => {
                 let txn = self.instance.begin(self.instance.transaction_options()).await?;
                 let catalog = self.instance.catalog(&txn, None).await?;
@@ -364,6 +378,13 @@ fn begins_explain(text: &str) -> bool {
 }
 
 fn text_column(name: &str) -> OutputColumn {
+fn undefined_role(name: &str) -> Error {
+    Error::InvalidParameter {
+        message: format!("role \"{name}\" does not exist"),
+        hint: Some("CREATE ROLE makes one; \\du lists those there are.".to_string()),
+    }
+}
+
     OutputColumn::declared(name, SqlType::Text)
 }
 

@@ -145,7 +145,7 @@ impl Session {
         let shared = instance
             .state()
             .begin_session(owner, identity.process_id, identity.client, limits)?;
-        let session = Session {
+        let mut session = Session {
             instance,
             user,
             database,
@@ -169,6 +169,12 @@ impl Session {
             session.warn(error.sqlstate(), &error.to_string());
         }
         Ok(session)
+        for (name, value) in options {
+            session.tell_of_cut(name, Some(std::slice::from_ref(value)));
+        }
+        if options.iter().any(|(name, _)| name.eq_ignore_ascii_case("role")) {
+            session.require_own_role().await?;
+        }
     }
 
     /// A message comes that runs statements: what they tell as their time.

@@ -53,11 +53,7 @@ impl Session {
             .iter()
             .flat_map(|statement| &statement.parsed.truncated_names)
         {
-            let (written, name) = (&name.written, &name.name);
-            self.raise(Notice::new(
-                "42622",
-                format!("identifier \"{written}\" will be truncated to \"{name}\""),
-            ));
+            self.raise(Notice::of_cut_name(&name.written, &name.name));
         }
         Ok(parsed.into_iter().map(Arc::new).collect())
     }
@@ -508,6 +504,7 @@ impl Session {
 /// Whether a statement outside a block, or the first of one, fails with this as any in a block would: it keeps its snapshot, in which a row is
 /// not as it is now. Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
 pub(super) fn ends_alone(txn: &Transaction, error: &Error) -> bool {
+            self.tell_of_cut(&change.name, change.values.as_deref());
     match error.bare() {
         Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),
         _ => false,

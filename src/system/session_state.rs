@@ -19,6 +19,9 @@ use super::session_sequences::SessionSequences;
 use crate::Result;
 use crate::codec::keyspace::DatabaseId;
 
+/// Bytes of a statement that are told of it: those of `track_activity_query_size` without the zero byte that ends them in PostgreSQL.
+const QUERY_BYTES_TOLD: usize = 1023;
+
 /// Where the two ends of a client's connection are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpEnds {
@@ -99,6 +102,14 @@ pub struct Activity {
     pub query: Arc<str>,
     /// When that began; 0: there was none.
     pub query_started_us: i64,
+}
+
+impl Activity {
+    /// The statement as far as others are told of it.
+    pub fn told_query(&self) -> &str {
+        let end = self.query.floor_char_boundary(QUERY_BYTES_TOLD);
+        &self.query[..end]
+    }
 }
 
 /// What a session is about.
@@ -291,8 +302,13 @@ impl SessionState {
         activity.query_started_us = now_us;
     }
 
-    /// It waits for its client.
+    /// It waits for its client, and keeps no more of what it ran than is told.
     pub fn idles(&self, state: ActivityState) {
+        let mut activity = self.activity.lock().unwrap_or_else(PoisonError::into_inner);
+        if activity.query.len() > QUERY_BYTES_TOLD {
+            activity.query = activity.told_query().into();
+        }
+        drop(activity);
         self.state.store(state as u8, Ordering::Relaxed);
         self.changed_us.store(now_us(), Ordering::Relaxed);
     }

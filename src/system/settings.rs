@@ -303,6 +303,15 @@ impl Settings {
         Ok(())
     }
 
+    /// What a setting that takes a name would keep of such a value; `None`: all of it.
+    pub fn cut_value<'v>(name: &str, values: &'v [String]) -> Option<(&'v str, &'v str)> {
+        let ([value], Some((_, def))) = (values, find(name)) else {
+            return None;
+        };
+        let cut = value::cut_name(value);
+        (def.kind == SettingKind::PrintableName && cut != value).then_some((value.as_str(), cut))
+    }
+
     /// Sets any setting, whoever may change it. For the server's start and the session's own bookkeeping.
     pub fn set_internal(&mut self, name: &str, value: &str) -> Result<()> {
         let (index, def) = find(name).ok_or_else(|| undefined(name))?;

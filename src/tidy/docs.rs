@@ -139,6 +139,7 @@ fn values(kind: &SettingKind) -> String {
             words.join(", ")
         }
         SettingKind::Text => "text".to_string(),
+        SettingKind::PrintableName => "a name".to_string(),
         SettingKind::TimeZone => "a time zone".to_string(),
         SettingKind::DateStyle => "`ISO`, `Postgres`, `SQL`, `German`; `MDY`, `DMY`, `YMD`".to_string(),
         SettingKind::Encoding => "the name of an encoding".to_string(),

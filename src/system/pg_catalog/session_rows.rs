@@ -244,7 +244,7 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
             ("wait_event_type", waits.map(|(kind, _)| kind.to_string())),
             ("wait_event", waits.map(|(_, event)| event.to_string())),
             ("state", text(state.name())),
-            ("query", text(&activity.query)),
+            ("query", text(activity.told_query())),
         ]);
     }
 }

@@ -40,6 +40,8 @@ pub enum SettingKind {
     Enum(&'static [&'static str]),
     /// Any text.
     Text,
+    /// What a client calls itself: as much as a name may be, of what prints.
+    PrintableName,
     /// TimeZone.
     TimeZone,
     /// DateStyle: how dates print, and the order of day and month.

@@ -1,6 +1,8 @@
 //! PostgreSQL's settings that have an effect here, or that tell something. The others are in `compatibility`.
 
-use super::definition::SettingKind::{self, Bool, DateStyle, Encoding, Enum, Names, Text, TimeZone};
+use super::definition::SettingKind::{
+    self, Bool, DateStyle, Encoding, Enum, Names, PrintableName, Text, TimeZone,
+};
 use super::definition::{
     COUNT, INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, SettingDef, Unit, internal, internal_of,
     number, reported, server, user,
@@ -14,7 +16,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     reported(
         "application_name",
         "",
-        Text,
+        PrintableName,
         "Name of the client, for monitoring.",
     ),
     reported(

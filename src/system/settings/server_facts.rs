@@ -114,7 +114,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "No connections are kept for anybody.",
     ),
     fact("synchronous_standby_names", "", Text, "There are no standbys."),
-    fact("track_activity_query_size", "1024", BYTES, COMPATIBLE),
+    fact(
+        "track_activity_query_size",
+        "1024",
+        BYTES,
+        "What pg_stat_activity keeps and tells of a statement, a zero byte included.",
+    ),
     fact("track_commit_timestamp", "off", Bool, COMPATIBLE),
     fact("unix_socket_directories", "", Text, COMPATIBLE),
     fact("wal_buffers", "512", PAGES, COMPATIBLE),

@@ -44,7 +44,7 @@ pub(super) fn normalize(def: &SettingDef, values: &[String], current: &str) -> R
         SettingKind::Integer { min, max, unit } => integer(def, value, (*min, *max), *unit),
         SettingKind::Real { min, max } => real(def, value, *min, *max),
         SettingKind::Enum(words) => one_of(def, value, words),
-        SettingKind::Text if def.name == "application_name" => Ok(printable(value)),
+        SettingKind::PrintableName => Ok(printable(cut_name(value))),
         SettingKind::Text => Ok(value.clone()),
         SettingKind::TimeZone => time_zone(def, value),
         SettingKind::Encoding => encoding(def, value),
@@ -52,7 +52,12 @@ pub(super) fn normalize(def: &SettingDef, values: &[String], current: &str) -> R
     }
 }
 
-/// What every client can be told: as much as a name may be, of what prints.
+/// As much of it as a name may be.
+pub(super) fn cut_name(value: &str) -> &str {
+    &value[..value.floor_char_boundary(NAME_BYTES_MAX)]
+}
+
+/// What every client can be told: what prints.
 fn printable(value: &str) -> String {
     let printed = |byte: u8| {
         if matches!(byte, b' '..=b'~') {
@@ -61,7 +66,7 @@ fn printable(value: &str) -> String {
             '?'
         }
     };
-    value.bytes().take(NAME_BYTES_MAX).map(printed).collect()
+    value.bytes().map(printed).collect()
 }
 
 /// The value as SHOW prints it: times and sizes in the largest unit that divides them.
