@@ -452,7 +452,7 @@ pub enum Error {
     #[error("{message}")]
     InvalidAuthorization { message: String },
     /// A prepared statement that does not exist (26000).
-    #[error("prepared statement \"{name}\" does not exist")]
+    #[error("{} does not exist", prepared_statement(.name))]
     UndefinedStatement { name: String },
     /// A portal that does not exist (34000).
     #[error("portal \"{name}\" does not exist")]
@@ -567,6 +567,14 @@ impl Error {
         Error::Internal {
             message: message.into(),
         }
+    }
+}
+
+/// A prepared statement by its name.
+fn prepared_statement(name: &str) -> String {
+    match name {
+        "" => "unnamed prepared statement".to_string(),
+        name => format!("prepared statement \"{name}\""),
     }
 }
 

@@ -392,8 +392,9 @@ impl QueryPlan {
         let goes_by_row = self.may_write && self.acting > 1 && !ctx.hints.may_end;
         let fetching = goes_by_row.then(|| Box::new(ctx.fetching()));
         let ctx = fetching.as_deref().unwrap_or(ctx);
-        // Statements run while it gives rows where it calls functions, and where a function goes over its rows.
-        let in_use = (self.calls_routines || ctx.calls > 0).then(|| self.locks.enter(ctx));
+        // Statements run while it gives rows where it calls functions, where a function goes over its rows, and where a client takes
+        // them in parts.
+        let in_use = (self.calls_routines || ctx.calls > 0 || ctx.in_block).then(|| self.locks.enter(ctx));
         let rows = match self.prior.is_empty() && self.moments.is_empty() {
             true => self.start(ctx, observation).await?,
             false => Box::pin(self.start_answered(ctx, observation)).await?,

@@ -46,7 +46,7 @@ impl Session {
             }
             Command::SetTransaction { modes } => self.set_transaction(modes)?,
             Command::SetSnapshot { id } => {
-                if self.transaction.block == Block::None {
+                if self.transaction.has_no_block() {
                     self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
                 }
                 self.import_snapshot(id)?;
@@ -104,7 +104,11 @@ impl Session {
         match command {
             Command::Show { name: Some(name) } => Ok(Some([text_column(&self.setting_title(name)?)].into())),
             Command::Show { name: None } => Ok(Some(show_all_columns().into())),
-            Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
+            // It may be prepared by the time that the statement runs.
+            Command::Execute { name, .. } => {
+                let prepared = self.statement(name).ok();
+                Ok(prepared.and_then(|prepared| prepared.description.columns.clone()))
+            }
             Command::ExplainExecute { explain, .. } => Ok(Some(crate::sql::explain_columns(explain)?.into())),
             Command::MakeOfExecute { before, .. } if begins_explain(before) => {
                 Ok(Some([text_column("QUERY PLAN")].into()))
@@ -123,9 +127,10 @@ impl Session {
     }
 
     fn set_transaction(&mut self, modes: &Modes) -> Result<&'static str> {
-        if self.transaction.block == Block::None {
+        if self.transaction.has_no_block() {
             self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
-        } else {
+        }
+        if self.transaction.block != Block::None {
             self.apply_modes(modes, false)?;
         }
         Ok("SET")
@@ -152,10 +157,10 @@ impl Session {
 
     async fn set(&mut self, name: &str, values: Option<&[String]>, local: bool) -> Result<&'static str> {
         let until_end = local || name.to_ascii_lowercase().starts_with("transaction_");
+        if local && self.transaction.has_no_block() {
+            self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+        }
         if until_end && self.transaction.block == Block::None {
-            if local {
-                self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
-            }
             // It is over with this statement, but a bad value is an error all the same.
             let mut settings = Settings::clone(self.settings());
             return values
@@ -171,15 +176,10 @@ impl Session {
             None => settings.reset(name, &defaults),
         })?;
         self.tell_without_effect(name);
+        self.tell_of_cut(name, values);
         Ok("SET")
     }
 
-    /// Says once that a setting which was set to something else than its default does nothing.
-    pub(super) fn tell_without_effect(&mut self, name: &str) {
-        self.tell_of_cut(name, values);
-        let Some(def) = self.settings().get_without_effect(name) else {
-            return;
-        };
     /// Says that a setting keeps not all of a name that it was set to.
     pub(super) fn tell_of_cut(&self, name: &str, values: Option<&[String]>) {
         if let Some((written, kept)) = values.and_then(|values| Settings::cut_value(name, values)) {
@@ -187,6 +187,11 @@ impl Session {
         }
     }
 
+    /// Says once that a setting which was set to something else than its default does nothing.
+    pub(super) fn tell_without_effect(&mut self, name: &str) {
+        let Some(def) = self.settings().get_without_effect(name) else {
+            return;
+        };
         if self.told_without_effect.insert(def.name) {
             let message = format!("setting \"{}\" has no effect", def.name);
             let hint = def.instead().map(str::to_string);
@@ -199,8 +204,9 @@ impl Session {
         let is_user = name.eq_ignore_ascii_case("session_authorization");
         let none = || "none".to_string();
         let role = match values {
-            None => own.to_string(),
-            Some([role]) if !is_user && role.eq_ignore_ascii_case("none") => own.to_string(),
+            None if is_user => self.user.to_string(),
+            None => self.settings.defaults().get("role").unwrap_or_else(none),
+            Some([role]) if !is_user && role.eq_ignore_ascii_case("none") => none(),
             Some(roles) => roles.join(", "),
         };
         let is_none = !is_user && role == "none";
@@ -217,12 +223,6 @@ impl Session {
         Ok("SET")
     }
 
-    /// Whether there is a role that the session can be. Errors: the store's.
-    async fn is_role(&mut self, name: &str) -> Result<bool> {
-        if *name == *self.user || name == crate::system::catalog_version::objects::OWNER_NAME {
-            return Ok(true);
-        }
-        let (_, catalog) = match self.transaction.block {
     /// The role that the client has given at its start is one. Errors: 22023; the store's.
     pub(super) async fn require_own_role(&mut self) -> Result<()> {
         match self.settings().role.clone() {
@@ -231,6 +231,12 @@ impl Session {
         }
     }
 
+    /// Whether there is a role that the session can be. Errors: the store's.
+    async fn is_role(&mut self, name: &str) -> Result<bool> {
+        if *name == *self.user || name == crate::system::catalog_version::objects::OWNER_NAME {
+            return Ok(true);
+        }
+        let (_, catalog) = match self.transaction.block {
             Block::None => {
                 let txn = self.instance.begin(self.instance.transaction_options()).await?;
                 let catalog = self.instance.catalog(&txn, None).await?;
@@ -372,12 +378,6 @@ impl Session {
 }
 
 /// Whether a text begins with EXPLAIN.
-fn begins_explain(text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    first.len() >= 7 && first[..7].eq_ignore_ascii_case("explain")
-}
-
-fn text_column(name: &str) -> OutputColumn {
 fn undefined_role(name: &str) -> Error {
     Error::InvalidParameter {
         message: format!("role \"{name}\" does not exist"),
@@ -385,6 +385,12 @@ fn undefined_role(name: &str) -> Error {
     }
 }
 
+fn begins_explain(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.len() >= 7 && first[..7].eq_ignore_ascii_case("explain")
+}
+
+fn text_column(name: &str) -> OutputColumn {
     OutputColumn::declared(name, SqlType::Text)
 }
 

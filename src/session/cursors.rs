@@ -35,7 +35,7 @@ impl Session {
         let Command::Declare { name, options, text } = command else {
             return Err(Error::internal("not a DECLARE"));
         };
-        if !options.hold && self.transaction.block == Block::None {
+        if !options.hold && self.transaction.has_no_block() {
             self.require_block("DECLARE CURSOR")?;
         }
         if self.portals.contains_key(name) {
@@ -96,6 +96,7 @@ impl Session {
             parameters: Parameters::default(),
             formats: vec![format; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
+            _memory: None,
             declared: Some(Declared { row, is_held: false }),
             number: self.next_portal_number(),
         };
@@ -173,7 +174,7 @@ impl Session {
         self.renew_lock_policy();
         let mut portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
         // What fails leaves it so: it cannot be run again.
-        let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
+        let state = std::mem::replace(&mut portal.state, PortalState::Done { tag: None });
         let rows = match state {
             PortalState::Streaming(rows) => Ok(rows),
             PortalState::Ready => {
@@ -333,6 +334,7 @@ impl Session {
                 parameters: Parameters::default(),
                 formats: vec![WireFormat::Text; columns.len()].into(),
                 state: PortalState::Streaming(RowStream::of_cursor(columns, cursor)),
+                _memory: None,
                 declared: Some(Declared {
                     row: Arc::clone(&opened.row),
                     is_held: false,

@@ -14,6 +14,7 @@ mod databases;
 mod execute;
 mod imported_snapshot;
 mod instance;
+mod modes;
 mod point_read;
 mod prepared;
 mod prepared_statement;
@@ -33,7 +34,7 @@ mod trash;
 mod version_removal;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -168,13 +169,13 @@ impl Session {
         for error in unusable {
             session.warn(error.sqlstate(), &error.to_string());
         }
-        Ok(session)
         for (name, value) in options {
             session.tell_of_cut(name, Some(std::slice::from_ref(value)));
         }
         if options.iter().any(|(name, _)| name.eq_ignore_ascii_case("role")) {
             session.require_own_role().await?;
         }
+        Ok(session)
     }
 
     /// A message comes that runs statements: what they tell as their time.
@@ -256,6 +257,7 @@ impl Session {
             detail: None,
             message,
             hint,
+            context: None,
         };
         self.raise(notice);
     }

@@ -8,11 +8,15 @@ use crate::catalog::{Catalog, Lookups};
 use crate::error::DuplicateKind;
 use crate::parse::command::{Command, PreparedType};
 use crate::scan::OutputColumn;
-use crate::sql::{self, Description, Statement};
+use crate::sql::{self, Description, PARAMETER_BYTES_MAX, Statement};
+use crate::store::{MemoryAccount, out_of_server_memory};
 use crate::system::{Parameters, PreparedRow, StatementContext, now_us};
 use crate::txn::{Transaction, TransactionOptions};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
 use crate::{Error, Result};
+
+/// About what a portal takes without its parameters.
+const PORTAL_BYTES: usize = 1 << 10;
 
 /// A parameter given as text. The name of an object stays text, which the statement looks up, and so does the label of an enum: which
 /// there are is known when the statement runs. Errors: as `Value::parse`.
@@ -97,11 +101,6 @@ impl Session {
     ) -> Result<()> {
         if name.is_empty() {
             self.statements.remove(name);
-        } else if self.statements.get(name).is_some() {
-            return Err(Error::Duplicate {
-                kind: DuplicateKind::PreparedStatement,
-                name: name.to_string(),
-            });
         }
         let mut parsed = self.parse(text).await?;
         if parsed.len() > 1 {
@@ -125,6 +124,12 @@ impl Session {
                 columns: None,
             },
         };
+        if self.statements.get(name).is_some() {
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::PreparedStatement,
+                name: name.to_string(),
+            });
+        }
         let prepared = Arc::new(PreparedStatement::new(parsed, description));
         let row = PreparedRow {
             text: command.map_or_else(|| text.into(), Arc::clone),
@@ -152,22 +157,23 @@ impl Session {
         self.statements.remove(name);
     }
 
-    /// Forgets all prepared statements.
+    /// Forgets all prepared statements that have a name.
     pub(super) fn forget_statements(&mut self) {
         self.prepared.clear();
         self.statements.clear();
     }
 
-    /// Makes a portal of a prepared statement. Errors: 42P03 for a name in use, 25P02.
+    /// Makes a portal of a prepared statement and parameters, which take so many bytes. Errors: 42P03 for a name in use, 25P02, 53200.
     pub fn bind(
         &mut self,
         name: &str,
         statement: Arc<PreparedStatement>,
-        parameters: Vec<Value>,
+        (parameters, parameter_bytes): (Vec<Value>, usize),
         formats: Vec<WireFormat>,
     ) -> Result<()> {
-        if let Some(parsed) = &statement.parsed {
-            self.transaction.require_usable(parsed)?;
+        match &statement.parsed {
+            Some(parsed) => self.transaction.require_usable(parsed)?,
+            None => self.transaction.require_well()?,
         }
         if !name.is_empty() && self.portals.contains_key(name) {
             return Err(Error::Duplicate {
@@ -175,7 +181,9 @@ impl Session {
                 name: name.to_string(),
             });
         }
+        let _memory = self.account_of_portal(name, parameter_bytes)?;
         let portal = Portal {
+            _memory,
             parameters: Parameters::bound(parameters, &statement.types),
             statement,
             formats: formats.into(),
@@ -185,6 +193,18 @@ impl Session {
         };
         self.portals.insert(name.to_string(), portal);
         Ok(())
+    }
+
+    /// There may be any number of portals with names, and one of any size without. Errors: 53200.
+    fn account_of_portal(&self, name: &str, parameter_bytes: usize) -> Result<Option<MemoryAccount>> {
+        if name.is_empty() && parameter_bytes <= PARAMETER_BYTES_MAX {
+            return Ok(None);
+        }
+        let account = self.settings().memory.account();
+        match account.take(PORTAL_BYTES + parameter_bytes) {
+            true => Ok(Some(account)),
+            false => Err(out_of_server_memory()),
+        }
     }
 
     /// The portal of this name. Errors: 34000.
@@ -204,6 +224,18 @@ impl Session {
     /// Puts a portal back that was run, wholly or in part.
     pub fn put_portal(&mut self, name: &str, portal: Portal) {
         self.portals.insert(name.to_string(), portal);
+    }
+
+    /// Puts a portal back that has no rows and is done, unless it has ended the transaction, and all portals with it.
+    pub fn put_done(&mut self, name: &str, portal: Portal) {
+        let command = portal
+            .statement
+            .parsed
+            .as_ref()
+            .and_then(|parsed| parsed.parsed.command.as_ref());
+        if !matches!(command, Some(Command::Commit { .. } | Command::Rollback { .. })) {
+            self.put_portal(name, portal);
+        }
     }
 
     /// Forgets a portal and stops what is left of it; one that does not exist is no error.
@@ -270,6 +302,30 @@ impl Session {
                 }
                 described => return described,
             }
+        }
+    }
+
+    /// What Describe tells of a portal's columns. Errors: 25P02 for one that has some in a failed block.
+    pub fn described_portal_columns<'a>(
+        &'a self,
+        portal: &'a Portal,
+    ) -> Result<Option<&'a Arc<[OutputColumn]>>> {
+        let columns = self.portal_columns(portal);
+        match columns {
+            Some(_) => self.transaction.require_well().map(|()| columns),
+            None => Ok(None),
+        }
+    }
+
+    /// The same of a statement.
+    pub fn described_columns<'a>(
+        &'a self,
+        statement: &'a PreparedStatement,
+    ) -> Result<Option<&'a Arc<[OutputColumn]>>> {
+        let columns = self.statement_columns(statement);
+        match columns {
+            Some(_) => self.transaction.require_well().map(|()| columns),
+            None => Ok(None),
         }
     }
 

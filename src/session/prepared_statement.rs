@@ -73,8 +73,10 @@ impl PreparedStatements {
         }
     }
 
+    /// Forgets all that have a name.
     pub(super) fn clear(&mut self) {
-        *self = PreparedStatements::default();
+        self.by_name.retain(|name, _| name.is_empty());
+        self.bytes = 0;
     }
 }
 

@@ -14,6 +14,7 @@ use super::{Interrupt, PreparedStatement};
 use crate::parse::command::Movement;
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::sql::{Cursor, SharedCursor};
+use crate::store::MemoryAccount;
 use crate::system::{CursorRow, Parameters, Settings, StatementMemory};
 use crate::txn::Transaction;
 use crate::types::WireFormat;
@@ -76,6 +77,8 @@ pub struct Portal {
     pub formats: Arc<[WireFormat]>,
     /// How far it is.
     pub state: PortalState,
+    /// What its parameters take of the server's memory; `None`: too little to count.
+    pub(super) _memory: Option<MemoryAccount>,
     /// What DECLARE said of it; `None` for those of the protocol.
     pub(super) declared: Option<Declared>,
     /// Counts portals of the session.
@@ -105,20 +108,46 @@ pub enum PortalState {
     Ready,
     /// Rows are left: the live stream.
     Streaming(RowStream),
-    /// Run to its end. `rows`: it had a result, which gives no more rows.
+    /// Run to its end. `tag`: what is told of a result that gives no more rows; `None`: it had none.
     Done {
         /// See above.
-        rows: bool,
+        tag: Option<String>,
     },
 }
 
 /// What CommandComplete says of a result.
 #[derive(Debug, Clone)]
 pub(super) enum RowsTag {
-    /// This word and the number of rows sent.
+    /// This and the number of rows sent.
     Counted(&'static str),
     /// This.
     Fixed(String),
+}
+
+/// What tags of writes say before the number of rows.
+const WRITES: [&str; 6] = ["INSERT 0", "UPSERT 0", "UPDATE", "DELETE", "MERGE", "SELECT"];
+
+impl RowsTag {
+    pub(super) fn counted(word: &'static str) -> RowsTag {
+        RowsTag::Counted(word)
+    }
+
+    /// That of a write whose rows are handed out: who takes them in parts is told of the rows of each part.
+    pub(super) fn of_write(tag: String) -> RowsTag {
+        let words = tag.rsplit_once(' ').map(|(words, _)| words);
+        let known = WRITES.iter().copied().find(|known| Some(*known) == words);
+        match known {
+            Some(known) => RowsTag::Counted(known),
+            None => RowsTag::Fixed(tag),
+        }
+    }
+
+    fn of_rows(&self, rows: u64) -> String {
+        match self {
+            RowsTag::Counted(words) => format!("{words} {rows}"),
+            RowsTag::Fixed(tag) => tag.clone(),
+        }
+    }
 }
 
 impl RowStream {
@@ -146,7 +175,7 @@ impl RowStream {
         let stream = futures::stream::empty().boxed();
         RowStream {
             source: Source::Cursor(cursor),
-            ..RowStream::new(columns, stream, RowsTag::Counted("FETCH"))
+            ..RowStream::new(columns, stream, RowsTag::counted("FETCH"))
         }
     }
 
@@ -239,10 +268,12 @@ impl RowStream {
 
     /// The command tag for the rows handed out so far.
     pub(super) fn tag(&self) -> String {
-        match &self.tag {
-            RowsTag::Counted(word) => format!("{word} {}", self.rows),
-            RowsTag::Fixed(tag) => tag.clone(),
-        }
+        self.tag.of_rows(self.rows)
+    }
+
+    /// The command tag of an Execute that finds no more rows.
+    pub fn tag_without_rows(&self) -> String {
+        self.tag.of_rows(0)
     }
 
     /// Goes on after a suspension: the tag counts from here, and so does the time.
@@ -261,7 +292,7 @@ impl RowStream {
         if let Source::Cursor(cursor) = &mut self.source {
             let left = cursor.lock().await.begin(Movement::ForwardAll, false).await?;
             self.fetch(left);
-            self.tag = RowsTag::Counted("SELECT");
+            self.tag = RowsTag::counted("SELECT");
         }
         Ok(())
     }
@@ -271,7 +302,7 @@ impl RowStream {
         self.rows = 0;
         self.left = left;
         self.ended = false;
-        self.tag = RowsTag::Counted("FETCH");
+        self.tag = RowsTag::counted("FETCH");
     }
 }
 

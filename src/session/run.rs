@@ -148,7 +148,7 @@ impl Session {
             self.dropped();
         }
         self.adopt_cursors();
-        self.apply_requested_settings()?;
+        self.apply_settings_of(&reply)?;
         if let Reply::Done { .. } = reply {
             self.end_statement();
         }
@@ -182,8 +182,9 @@ impl Session {
     }
 
     /// A statement outside a block is done and committed.
-    pub(super) fn end_statement(&self) {
+    pub(super) fn end_statement(&mut self) {
         if self.transaction.block == Block::None {
+            self.settings.end(true);
             self.shared.end_transaction(true);
         }
     }
@@ -332,10 +333,10 @@ impl Session {
             process_id: self.process_id,
             prepared: Arc::clone(&self.prepared),
             cursors: self.cursor_rows(),
-            place: None,
             cursor_position: None,
             variables: None,
             transaction_control: None,
+            place: None,
             calls: 0,
             in_stable_function: false,
             rows_wanted: None,
@@ -479,6 +480,14 @@ impl Session {
         Ok(reply)
     }
 
+    /// Applies what a statement has asked for so far. Its rows may still fail, and what it has set then does not count.
+    fn apply_settings_of(&mut self, reply: &Reply) -> Result<()> {
+        if self.transaction.block == Block::None && !matches!(reply, Reply::Done { .. }) {
+            self.settings.begin();
+        }
+        self.apply_requested_settings()
+    }
+
     /// Applies what `set_config` asked for while the statement ran.
     pub(super) fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
@@ -495,6 +504,7 @@ impl Session {
                 continue;
             }
             self.change_settings(change.local, |settings| change.apply(settings))?;
+            self.tell_of_cut(&change.name, change.values.as_deref());
             self.tell_without_effect(&change.name);
         }
         Ok(())
@@ -504,7 +514,6 @@ impl Session {
 /// Whether a statement outside a block, or the first of one, fails with this as any in a block would: it keeps its snapshot, in which a row is
 /// not as it is now. Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
 pub(super) fn ends_alone(txn: &Transaction, error: &Error) -> bool {
-            self.tell_of_cut(&change.name, change.values.as_deref());
     match error.bare() {
         Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),
         _ => false,
@@ -527,15 +536,15 @@ impl Session {
         }
     }
 
+    /// Whether the client was told of something that a statement has raised since.
+    pub fn has_told_since(&self, mark: RunMark) -> bool {
+        self.notices.were_taken_behind(mark.notices)
+    }
+
     /// Takes back what a failed statement left in the session, for the next is the same in another form.
     pub fn take_back(&self, mark: RunMark) {
         self.forget_since(mark);
         self.shared.sequences.repeat();
-    }
-
-    /// Whether the client was told of something that a statement has raised since.
-    pub fn has_told_since(&self, mark: RunMark) -> bool {
-        self.notices.were_taken_behind(mark.notices)
     }
 
     fn forget_since(&self, mark: RunMark) {

@@ -79,12 +79,12 @@ impl Run<'_> {
                 return Ok(Reply::Done { tag: written.tag });
             }
             Outcome::Written(written) => {
-                RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
+                RowStream::of_batches(written.columns, written.batches, RowsTag::of_write(written.tag))
             }
             Outcome::Rows { columns, stream } => {
                 let tag = match self.statement.parsed.is_explain() {
                     true => RowsTag::Fixed("EXPLAIN".to_string()),
-                    false => RowsTag::Counted("SELECT"),
+                    false => RowsTag::counted("SELECT"),
                 };
                 RowStream::new(columns, stream, tag)
             }
@@ -98,7 +98,7 @@ impl Run<'_> {
                 encoder,
                 copying,
             } => {
-                let mut rows = RowStream::new(columns, stream, RowsTag::Counted("COPY"));
+                let mut rows = RowStream::new(columns, stream, RowsTag::counted("COPY"));
                 rows.memory = Some(Arc::clone(memory));
                 rows.deadline = self.deadline;
                 return Ok(Reply::CopyTo(Box::new(CopyTo {

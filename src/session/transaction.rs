@@ -77,6 +77,15 @@ impl TransactionState {
         }
     }
 
+    /// Whether no block stands around a statement, nor the others of its message: it is on its own, or one of a pipeline.
+    pub(super) fn has_no_block(&self) -> bool {
+        match self.block {
+            Block::None => true,
+            Block::Implicit => self.is_pipeline,
+            Block::Explicit | Block::Failed => false,
+        }
+    }
+
     /// Whether nothing has been read that its snapshot must keep to.
     pub(super) fn may_move_snapshot(&self) -> bool {
         self.snapshot.is_none() && self.active.as_ref().is_none_or(|active| !active.is_queried)
@@ -87,6 +96,14 @@ impl TransactionState {
         match self.block == Block::Failed && !ends_failed_block(statement) {
             true => Err(Error::FailedTransaction),
             false => Ok(()),
+        }
+    }
+
+    /// Errors: 25P02 in a failed block.
+    pub(super) fn require_well(&self) -> Result<()> {
+        match self.block {
+            Block::Failed => Err(Error::FailedTransaction),
+            Block::None | Block::Implicit | Block::Explicit => Ok(()),
         }
     }
 
@@ -173,6 +190,7 @@ impl Session {
             Block::Implicit => self.commit_transaction().await,
             Block::None => {
                 self.end_portals(true);
+                self.settings.end(true);
                 self.shared.end_transaction(true);
                 Ok(())
             }
@@ -323,49 +341,6 @@ impl Session {
         Ok(())
     }
 
-    /// SET TRANSACTION, and the modes of BEGIN. `begins`: modes not said take the session's defaults.
-    pub(super) fn apply_modes(&mut self, modes: &Modes, begins: bool) -> Result<()> {
-        let settings = self.settings.current();
-        let default = |name: &str| if begins { settings.get(name) } else { None };
-        let on_off = |on: bool| if on { "on" } else { "off" }.to_string();
-        let wanted = [
-            (
-                "transaction_isolation",
-                modes
-                    .isolation
-                    .map(str::to_string)
-                    .or_else(|| default("default_transaction_isolation")),
-            ),
-            (
-                "transaction_read_only",
-                modes
-                    .read_only
-                    .map(on_off)
-                    .or_else(|| default("default_transaction_read_only")),
-            ),
-            (
-                "transaction_deferrable",
-                modes
-                    .deferrable
-                    .map(on_off)
-                    .or_else(|| default("default_transaction_deferrable")),
-            ),
-        ];
-        let changed: Vec<_> = wanted
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
-            .filter(|(name, value)| settings.get(name).as_ref() != Some(value))
-            .collect();
-        if changed.is_empty() {
-            return Ok(());
-        }
-        self.change_settings(true, |settings| {
-            changed
-                .iter()
-                .try_for_each(|(name, value)| settings.set_internal(name, value))
-        })
-    }
-
     /// Changes settings; `local`: until the transaction ends. Errors: those of `change`; 25001 for a mode of the transaction that cannot
     /// change any more.
     pub(super) fn change_settings(
@@ -495,15 +470,6 @@ impl Session {
         };
         self.shared.in_transaction_since(started_us);
         self.settings.begin();
-    }
-
-    /// The modes that AND CHAIN carries over: those in force, however they were set. Errors: 25P01 outside a block.
-    fn chained_modes(&self, statement: &str, chain: bool) -> Result<Option<Modes>> {
-        if !chain {
-            return Ok(None);
-        }
-        self.require_block(&format!("{statement} AND CHAIN"))?;
-        Ok(Some(self.modes_in_force()))
     }
 
     /// Commits whatever is open. The transaction is over either way, and portals with it.

@@ -91,7 +91,7 @@ impl Responder {
         if self.state == State::Failed {
             self.state.enter(State::Idle);
         }
-        if let Err(error) = self.session.close_implicit().await {
+        if let Err(error) = self.close_implicit().await {
             self.report(error)?;
         }
         self.send_ready()
@@ -149,6 +149,7 @@ impl Responder {
             Some(columns) => result_formats(&bind.result_formats, columns.len())?,
             None => Vec::new(),
         };
+        let parameters = (parameters, bind.parameter_bytes());
         self.session.bind(&bind.portal, statement, parameters, formats)?;
         self.output
             .message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
@@ -166,10 +167,11 @@ impl Responder {
                 ty => ty.oid(),
             })
             .collect();
+        let columns = self.session.described_columns(&statement)?.cloned();
         self.output.message(&PgWireBackendMessage::ParameterDescription(
             ParameterDescription::new(types),
         ))?;
-        match self.session.statement_columns(&statement).cloned() {
+        match columns {
             Some(columns) => self.send_columns(&columns, &[]),
             None => self.send_no_data()?,
         }
@@ -178,7 +180,7 @@ impl Responder {
 
     fn describe_portal(&mut self, name: &str) -> Result<()> {
         let portal = self.session.portal(name)?;
-        match self.session.portal_columns(portal) {
+        match self.session.described_portal_columns(portal)? {
             Some(columns) => put_row_description(columns, &portal.formats, &mut self.output),
             None => self.send_no_data()?,
         }
@@ -213,18 +215,21 @@ impl Responder {
         let mut portal = self.session.take_portal(name)?;
         let rows_max = usize::try_from(rows_max).ok().filter(|rows_max| *rows_max > 0);
         // What has written when its rows are left behind is committed by Sync.
-        if !alone || rows_max.is_some() {
+        let may_leave_rows = rows_max.is_some() && portal.statement.description.columns.is_some();
+        if !alone || may_leave_rows {
             self.session.open_pipeline();
         }
-        let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
+        let state = std::mem::replace(&mut portal.state, PortalState::Done { tag: None });
         let mut rows = match state {
             PortalState::Streaming(rows) => rows,
-            PortalState::Done { rows: true } => {
-                portal.state = PortalState::Done { rows: true };
+            PortalState::Done { tag: Some(tag) } => {
+                portal.state = PortalState::Done {
+                    tag: Some(tag.clone()),
+                };
                 self.session.put_portal(name, portal);
-                return self.send_tag("SELECT 0".to_string());
+                return self.send_tag(tag);
             }
-            PortalState::Done { rows: false } => {
+            PortalState::Done { tag: None } => {
                 return Err(Error::NotInState {
                     message: format!("portal \"{name}\" cannot be run"),
                 });
@@ -234,6 +239,7 @@ impl Responder {
                 .await?
             {
                 Started::Empty => {
+                    portal.state = PortalState::Ready;
                     self.session.put_portal(name, portal);
                     return self.send_empty_query();
                 }
@@ -261,8 +267,9 @@ impl Responder {
         }
         let formats = portal.formats.clone();
         if self.send_rows(&mut rows, &formats, rows_max).await? {
-            let tag = self.session.complete(rows).await?;
-            portal.state = PortalState::Done { rows: true };
+            let again = Some(rows.tag_without_rows());
+            let tag = self.complete_rows(rows).await?;
+            portal.state = PortalState::Done { tag: again };
             self.session.put_portal(name, portal);
             self.send_notices()?;
             return self.send_tag(tag);
@@ -277,7 +284,7 @@ impl Responder {
     /// A portal without rows is done.
     fn end_portal(&mut self, name: &str, portal: Portal, tag: String) -> Result<()> {
         self.send_notices()?;
-        self.session.put_portal(name, portal);
+        self.session.put_done(name, portal);
         self.send_tag(tag)
     }
 
@@ -286,10 +293,7 @@ impl Responder {
             return Ok(Started::Empty);
         };
         let described = statement.description.columns.as_deref();
-        self.session
-            .run(parsed, parameters, described)
-            .await
-            .map(Started::Reply)
+        self.run(parsed, parameters, described).await.map(Started::Reply)
     }
 
     fn close(&mut self, target: Target, name: &str) -> Result<()> {
