@@ -61,12 +61,13 @@ pub(super) fn is_preferred(ty: &SqlType) -> bool {
     )
 }
 
-/// The type without its modifiers, as functions and operators see it.
-pub(super) fn base(ty: &SqlType) -> SqlType {
+/// The type without its modifiers, an array's items without theirs, as functions, operators and parameters see it.
+pub(crate) fn base(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Varchar(_) => SqlType::Varchar(None),
         SqlType::Numeric(_) => SqlType::Numeric(None),
         SqlType::Char(_) => SqlType::Char(None),
+        SqlType::Array(item) => item.map(base),
         other => unrounded(other),
     }
 }
@@ -89,14 +90,6 @@ pub(super) fn unrounded(ty: &SqlType) -> SqlType {
         SqlType::Packed(kind) => SqlType::Packed(kind.whole()),
         SqlType::Array(item) => item.map(unrounded),
         other => other.clone(),
-    }
-}
-
-/// The type without its modifiers, its items' too.
-fn without_modifier(ty: SqlType) -> SqlType {
-    match ty {
-        SqlType::Array(item) => item.map(|item| without_modifier(item.clone())),
-        other => base(&other),
     }
 }
 
@@ -247,7 +240,7 @@ pub(crate) fn common_type(types: &[SqlType]) -> Option<SqlType> {
     }
     // An untyped literal is as long, and has as many digits, as it has.
     Some(match count < types.len() {
-        true => without_modifier(common),
+        true => base(&common),
         false => common,
     })
 }

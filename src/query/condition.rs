@@ -156,6 +156,11 @@ impl Binder<'_> {
         let low = self.expression(low, place)?;
         let first = self.compare(first, operand.clone(), low)?;
         let high = self.expression(high, place)?;
+        let operand = match &operand.expr {
+            // It may have got its type by the first.
+            Expr::Placeholder(placeholder) => self.parameter(&placeholder.id.clone())?,
+            _ => operand,
+        };
         let second = self.compare(second, operand, high)?;
         Ok(Bound::new(binary(first.expr, joint, second.expr), SqlType::Bool))
     }

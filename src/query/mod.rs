@@ -171,7 +171,7 @@ pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
 use bound::is_stored;
 pub(crate) use cell::{BoundCell, bind_cells, constant, stored_constant};
-pub(crate) use coercion::{common_type, is_assignable, is_readable};
+pub(crate) use coercion::{base, common_type, is_assignable, is_readable};
 pub(crate) use column_name::index_column_name;
 pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
@@ -245,6 +245,21 @@ pub(crate) fn plan_source(
 }
 
 /// Plans the query whose rows a new table keeps: its columns are of the types that the table's are to be.
+/// The types of the parameters that are known, and of those that a query gives one: `None` for all others, and where it does not bind.
+pub(crate) fn parameters_of(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    parameters: &[Option<SqlType>],
+) -> Vec<Option<SqlType>> {
+    let bound = without_panic(|| {
+        let mut binder = Binder::new(ctx, parameters);
+        binder.chooses = true;
+        binder.query(query, None)?;
+        Ok(binder.parameters)
+    });
+    bound.unwrap_or_else(|_| parameters.to_vec())
+}
+
 pub(crate) fn plan_kept(
     ctx: &StatementContext,
     query: &ast::Query,
@@ -254,7 +269,7 @@ pub(crate) fn plan_kept(
 }
 
 /// What binding gives; a panic in it is the statement's error alone.
-fn without_panic(bind: impl FnOnce() -> Result<PlannedQuery>) -> Result<PlannedQuery> {
+fn without_panic<T>(bind: impl FnOnce() -> Result<T>) -> Result<T> {
     std::panic::catch_unwind(AssertUnwindSafe(bind)).unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 

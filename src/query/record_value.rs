@@ -33,7 +33,7 @@ impl Binder<'_> {
                     let item = ast::SelectItemQualifiedWildcardKind::ObjectName(name.clone());
                     let options = ast::WildcardAdditionalOptions::default();
                     let item = ast::SelectItem::QualifiedWildcard(item, options);
-                    let columns = self.items(&[item], place)?;
+                    let columns = self.decided_items(&[item], place)?;
                     bound.extend(columns.into_iter().map(|column| column.bound));
                 }
                 _ => {

@@ -187,7 +187,7 @@ impl Binder<'_> {
             Clause::Check => items.extend(self.conditions(query.items, place(Clause::Check))?),
             Clause::Returning => {
                 let place = place(Clause::Returning);
-                let returned = self.showing(|binder| binder.items(query.items, place))?;
+                let returned = self.showing(|binder| binder.decided_items(query.items, place))?;
                 let count = returned.len();
                 require_few(count, || {
                     format!("number of columns ({count}) exceeds limit ({RESULT_COLUMNS_MAX})")
@@ -199,7 +199,7 @@ impl Binder<'_> {
             }
             clause => {
                 self.repeated_subqueries = RepeatedSubqueries::of_set(query.items);
-                items.extend(self.items(query.items, place(clause))?);
+                items.extend(self.decided_items(query.items, place(clause))?);
                 self.repeated_subqueries = RepeatedSubqueries::default();
             }
         }

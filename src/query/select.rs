@@ -65,12 +65,9 @@ impl Binder<'_> {
             clause,
             windows: &select.named_window,
         };
-        if let Some(written) = &select.selection {
-            let condition = self.choosing(|binder| binder.where_condition(written, place(Clause::Where)))?;
-            plan = self.filter(plan, condition)?;
-        }
         self.repeated_subqueries = RepeatedSubqueries::of(select, order_by);
-        let mut items = self.items(&select.projection, place(Clause::Select))?;
+        let (filtered, mut items) = self.listed_and_filtered(plan, select, place(Clause::Select))?;
+        plan = filtered;
         let visible = items.len();
         let groups = self.choosing(|binder| binder.group_by(select, &items, place(Clause::GroupBy)))?;
         let having = select.having.as_ref();
@@ -115,6 +112,29 @@ impl Binder<'_> {
             (_, None) => Kept::All { locked },
         };
         self.project(plan, items, exprs, visible, keys, kept)
+    }
+
+    /// The rows for which WHERE is true, and the select list. The list comes first: it decides the types of parameters that stand in both.
+    fn listed_and_filtered(
+        &mut self,
+        plan: Plan,
+        select: &ast::Select,
+        place: Place<'_>,
+    ) -> Result<(Plan, Vec<BoundItem>)> {
+        let mut plan = plan;
+        let mut items = self.items(&select.projection, place)?;
+        if let Some(written) = &select.selection {
+            let repeated = std::mem::take(&mut self.repeated_subqueries);
+            let place = Place {
+                clause: Clause::Where,
+                ..place
+            };
+            let condition = self.choosing(|binder| binder.where_condition(written, place))?;
+            self.repeated_subqueries = repeated;
+            plan = self.filter(plan, condition)?;
+        }
+        self.decide_items(&mut items)?;
+        Ok((plan, items))
     }
 
     /// The groups, those for which HAVING is true, and the expressions over them.
@@ -230,13 +250,30 @@ impl Binder<'_> {
                 other => return Err(Error::unsupported(format!("the select item {other}"), None)),
             }
         }
-        for item in &mut items {
-            // A parameter must be of some type; an untyped literal may still take one from a set operation around.
-            if matches!(item.bound.expr, Expr::Placeholder(_)) {
-                item.bound = self.with_decided_type(item.bound.clone())?;
+        Ok(items)
+    }
+
+    /// `items`, where nothing that follows may say of which type a parameter among them is.
+    pub(super) fn decided_items(
+        &mut self,
+        projection: &[ast::SelectItem],
+        place: Place<'_>,
+    ) -> Result<Vec<BoundItem>> {
+        let mut items = self.items(projection, place)?;
+        self.decide_items(&mut items)?;
+        Ok(items)
+    }
+
+    /// A parameter must be of some type, which the conditions may have given it; an untyped literal may still take one from a set operation
+    /// around.
+    fn decide_items(&mut self, items: &mut [BoundItem]) -> Result<()> {
+        for item in items {
+            if let Expr::Placeholder(placeholder) = &item.bound.expr {
+                let parameter = self.parameter(&placeholder.id.clone())?;
+                item.bound = self.with_decided_type(parameter)?;
             }
         }
-        Ok(items)
+        Ok(())
     }
 
     /// ORDER BY: positions, output names, expressions (added as hidden outputs).

@@ -17,7 +17,7 @@ use crate::operators::alike_expressions::AlikeExpressions;
 use crate::operators::computed::Computed;
 use crate::parse::text_place;
 use crate::query::type_name::get_named_type;
-use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, is_readable, literal};
+use crate::query::{BoundCell, Clause, Constant, QueryPlan, base, bind_cells, is_readable, literal};
 use crate::system::StatementContext;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
@@ -368,9 +368,20 @@ pub(super) fn parameter_index(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// Gives a parameter that stands alone the type of the column it is for, unless it has one.
+/// Gives a parameter that stands alone the type of the column it is for, unless it has one. It is no shorter for that, and has all its
+/// digits: it may stand elsewhere, too, and what the column cuts off is for each that it is assigned to.
 pub(super) fn decide_parameter(expr: &Expr, ty: &SqlType, types: &mut [Option<SqlType>]) {
-    if let Some(slot) = parameter_index(expr).and_then(|at| types.get_mut(at)) {
-        slot.get_or_insert_with(|| ty.clone());
+    if let Some(at) = parameter_index(expr) {
+        decide_parameter_at(at, ty, types);
     }
+}
+
+/// The same of the parameter at a place, counted from 0.
+pub(super) fn decide_parameter_at(at: usize, ty: &SqlType, types: &mut [Option<SqlType>]) {
+    let Some(slot) = types.get_mut(at) else { return };
+    slot.get_or_insert_with(|| match ty {
+        // The fields say what the number in a text counts.
+        SqlType::Interval(_) => ty.clone(),
+        ty => base(ty),
+    });
 }

@@ -118,6 +118,7 @@ impl DoUpdate {
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<Box<DoUpdate>> {
         let (set, computed) = SetPlan::bind(ctx, target, &update.assignments, types)?;
+        set.decide_parameters(&target.table, types)?;
         let relations = both_relations(target);
         let items: Vec<SelectItem> = computed
             .into_iter()

@@ -1,5 +1,6 @@
 //! Where the rows of an INSERT come from: VALUES, a query, or defaults alone, bound.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -9,7 +10,7 @@ use sqlparser::ast::{self, Query, SelectItem, SetExpr, Spanned};
 use sqlparser::tokenizer::Span;
 
 use super::assign::check_assignable;
-use super::cell::decide_parameter;
+use super::cell::{decide_parameter_at, parameter_index};
 use super::generated_columns::{Writing, check_writable, is_left_out};
 use super::row_search::reads_table;
 use super::row_values;
@@ -20,6 +21,7 @@ use crate::Result;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
+use crate::parse::walk::visit_expressions;
 use crate::query::{self, Observation, QueryPlan};
 use crate::system::{StatementContext, query_threads};
 use crate::types::SqlType;
@@ -94,7 +96,7 @@ impl Source {
         let InsertColumns {
             named, overriding, ..
         } = unread_words::split(&insert.columns);
-        decide_selected(target, source, names, types);
+        decide_selected(ctx, target, (source, names), types);
         let mut planned = query::plan_source(ctx, source, types)?;
         let column = |name: &String| {
             target
@@ -260,17 +262,58 @@ fn selected_spans(source: &Query) -> Vec<Span> {
     spans.collect()
 }
 
-/// Gives the parameters that stand alone in a select list the types of the columns they are for.
-fn decide_selected(target: &Target, source: &Query, names: &[String], types: &mut [Option<SqlType>]) {
+/// Gives the parameters that stand alone in a select list the types of the columns they are for, unless the rest of the query gives them one.
+fn decide_selected(
+    ctx: &StatementContext,
+    target: &Target,
+    (source, names): (&Query, &[String]),
+    types: &mut [Option<SqlType>],
+) {
     let SetExpr::Select(select) = source.body.as_ref() else {
         return;
     };
-    for (item, name) in select.projection.iter().zip(names) {
+    let mut open = Vec::new();
+    for (at, (item, name)) in select.projection.iter().zip(names).enumerate() {
         let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
             continue;
         };
-        if let Some(position) = target.table.column_index(name) {
-            decide_parameter(expr, &target.table.columns[position].ty, types);
+        if let Some(parameter) = parameter_index(expr).filter(|at| matches!(types.get(*at), Some(None)))
+            && let Some(position) = target.table.column_index(name)
+        {
+            open.push((at, parameter, &target.table.columns[position].ty));
         }
     }
+    let rest = without_items(source, open.iter().map(|(at, ..)| *at));
+    let is_open = |at: usize| open.iter().any(|(_, parameter, _)| *parameter == at);
+    if !open.is_empty() && mentions_parameter(&rest, is_open) {
+        let found = query::parameters_of(ctx, &rest, types);
+        for (slot, found) in types.iter_mut().zip(found) {
+            *slot = slot.take().or(found);
+        }
+    }
+    for (_, parameter, ty) in open {
+        decide_parameter_at(parameter, ty, types);
+    }
+}
+
+/// The query with NULL for items of its select list.
+fn without_items(source: &Query, items: impl Iterator<Item = usize>) -> Query {
+    let mut rest = source.clone();
+    if let SetExpr::Select(select) = rest.body.as_mut() {
+        for at in items {
+            if let Some(item) = select.projection.get_mut(at) {
+                *item = SelectItem::UnnamedExpr(ast::Expr::value(ast::Value::Null));
+            }
+        }
+    }
+    rest
+}
+
+/// Whether one of these parameters, counted from 0, stands in a query.
+fn mentions_parameter(source: &Query, is_it: impl Fn(usize) -> bool) -> bool {
+    let found = visit_expressions(source, |expr| match parameter_index(expr).is_some_and(&is_it) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }

@@ -172,6 +172,7 @@ impl ActionUpdate {
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ActionUpdate> {
         let (set, computed) = SetPlan::bind(ctx, target, &update.assignments, types)?;
+        set.decide_parameters(&target.table, types)?;
         let computed = computed.into_iter();
         let items: Vec<SelectItem> = computed
             .map(|expr| SelectItem::UnnamedExpr(expr.into_owned()))

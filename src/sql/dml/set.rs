@@ -10,7 +10,7 @@ use sqlparser::ast::{self, AssignmentTarget, Expr, Ident, Spanned};
 use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, check_assignable, repeated, with_columns};
-use super::cell::{Cell, Cells, decide_parameter, is_default, parameter_index};
+use super::cell::{Cell, Cells, decide_parameter_at, is_default, parameter_index};
 use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, with_generated};
 use super::row_checks::RowChecks;
@@ -116,8 +116,7 @@ impl SetPlan {
                 expressions.push(Cow::Owned(assigned));
                 SetValue::Computed
             } else if let Some(at) = parameter_index(expr) {
-                decide_parameter(expr, &column.ty, types);
-                SetValue::Cell(Cell::Parameter(at).for_column(expr, column, types, &settings)?)
+                SetValue::Cell(Cell::Parameter(at))
             } else if let Some(constant) = literal(expr)? {
                 SetValue::Cell(Cell::Constant(constant).for_column(expr, column, types, &settings)?)
             } else {
@@ -135,6 +134,26 @@ impl SetPlan {
             leaves_out,
         };
         Ok((plan, expressions))
+    }
+
+    /// Gives the parameters that stand alone the types of their columns, unless the rest of the statement gave them one. Errors: 42804.
+    pub(super) fn decide_parameters(&self, table: &TableDef, types: &mut [Option<SqlType>]) -> Result<()> {
+        for SetColumn {
+            position,
+            value,
+            span,
+        } in &self.columns
+        {
+            let SetValue::Cell(Cell::Parameter(at)) = value else {
+                continue;
+            };
+            let column = &table.columns[*position];
+            decide_parameter_at(*at, &column.ty, types);
+            if let Some(Some(ty)) = types.get(*at) {
+                text_place::at_span(check_assignable(ty, column), *span)?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks the types of the expressions over rows. Errors: 42804.

@@ -143,6 +143,7 @@ impl UpdatePlan {
         let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed, after), types)?;
         set.check(&target.table, found.types().iter())?;
         let returning = Returning::bind(ctx, &target, &found.beside, update.returning.as_deref(), types)?;
+        set.decide_parameters(&target.table, types)?;
         let plan = UpdatePlan {
             keys_move,
             unique_keys_move,

@@ -10,7 +10,7 @@ use crate::catalog::{CastApplies, ColumnDef};
 use crate::parse::assignment_cast::assigned_to;
 use crate::parse::routine::WrittenType;
 use crate::parse::{parse, written_type};
-use crate::query::literal;
+use crate::query::{base, literal};
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
 use crate::types::SqlType;
@@ -42,7 +42,7 @@ pub(super) fn assigned<'e>(
         // A parameter takes the column's type, unless the client gave it one.
         (Some(at), _) => match types.get(at) {
             Some(Some(ty)) => {
-                !ty.names_objects() && (!is_cast || *ty == SqlType::Unknown || *ty == column.ty)
+                !ty.names_objects() && (!is_cast || *ty == SqlType::Unknown || base(ty) == base(&column.ty))
             }
             _ => true,
         },
