@@ -2,7 +2,7 @@
 //! does, or raises `operator does not exist`.
 
 use super::binder::{Binder, Bound};
-use super::coercion::{self, CastContext, promote, type_name};
+use super::coercion::{self, CastContext, base, promote, type_name};
 use super::operator::no_operator;
 use crate::functions::Volatility;
 use crate::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result};
@@ -165,13 +165,18 @@ impl Binder<'_> {
     pub(super) fn negate(&mut self, operand: Bound) -> Result<Bound> {
         use SqlType as S;
         let operand = match operand.ty {
-            S::Unknown | S::Void => {
-                let ty = if operand.is_null_literal() {
-                    S::Int4
-                } else {
-                    S::Float8
+            S::Unknown | S::Void if operand.is_of_unwritten() => {
+                let ty = match operand.is_null_literal() {
+                    true => S::Int4,
+                    false => S::Float8,
                 };
                 self.convert(operand, &ty, CastContext::Implicit)?
+            }
+            S::Unknown | S::Void => {
+                return Err(Error::UndefinedOperator {
+                    signature: "- unknown".to_string(),
+                    ambiguous: true,
+                });
             }
             _ => operand,
         };
@@ -243,7 +248,7 @@ fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> 
         (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval(_)) if untyped_is_left => S::Interval(None),
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval(_)) => S::Float8,
         (ArithmeticOp::Multiply, S::Money) => S::Float8,
-        (_, S::Numeric(_)) => S::Numeric(None),
-        (_, other) => other.clone(),
+        (ArithmeticOp::Add, S::Catalog(CatalogType::PgLsn)) => S::Numeric(None),
+        (_, other) => base(other),
     }
 }

@@ -197,15 +197,30 @@ impl Binder<'_> {
 
     /// `operand [NOT] IN (items)`: one list of the constants that compare with the operand in one type, comparisons for
     /// the rest (a list that runs takes one NULL among computed items for a NULL in every row).
-    pub(super) fn in_items(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Bound> {
-        let operand = match operand.ty {
-            // An untyped operand takes the items' common type.
-            SqlType::Unknown | SqlType::Void => {
-                let ty = self.common_type_of("IN", &items)?;
-                self.convert(operand, &ty, CastContext::Implicit)?
+    pub(super) fn in_items(&mut self, operand: Bound, mut items: Vec<Bound>, negated: bool) -> Result<Bound> {
+        let operand = self.operand_of_items(operand, &items)?;
+        if let Some(common) = common_of_listed(&operand, &items) {
+            for item in items.iter_mut().filter(|item| is_listed(&item.expr)) {
+                *item = self.convert(item.clone(), &common, CastContext::Implicit)?;
             }
-            _ => operand,
-        };
+        }
+        self.among(operand, items, negated)
+    }
+
+    /// An untyped operand takes the items' common type.
+    fn operand_of_items(&mut self, operand: Bound, items: &[Bound]) -> Result<Bound> {
+        match operand.ty {
+            SqlType::Unknown | SqlType::Void => {
+                let ty = self.common_type_of("IN", items)?;
+                self.convert(operand, &ty, CastContext::Implicit)
+            }
+            _ => Ok(operand),
+        }
+    }
+
+    /// `operand = ANY (array of items)`, or `operand <> ALL` of it: each item is compared as the operator has it for its own type.
+    pub(super) fn among(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Bound> {
+        let operand = self.operand_of_items(operand, &items)?;
         let test = self.once(operand, |binder, operand| {
             binder.in_list_of(operand, items, negated)
         })?;
@@ -213,15 +228,10 @@ impl Binder<'_> {
     }
 
     fn in_list_of(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Expr> {
-        let common = common_of_listed(&operand, &items);
         let mut listed = Vec::new();
         let mut listed_operand: Option<Expr> = None;
         let mut tests: Vec<Expr> = Vec::new();
         for item in items {
-            let item = match &common {
-                Some(common) if is_listed(&item.expr) => self.convert(item, common, CastContext::Implicit)?,
-                _ => item,
-            };
             let (left, right) = self.comparable("=", operand.clone(), item)?;
             let joins_list =
                 is_constant(&right) && listed_operand.as_ref().is_none_or(|first| *first == left);
@@ -408,12 +418,15 @@ impl Binder<'_> {
         };
         // citext is LIKE what it is ILIKE.
         let case_insensitive = insensitive || operand.ty == SqlType::Citext;
-        let (operand, pattern) = match &operand.ty {
-            SqlType::Bytea if !insensitive => (operand, self.coerce(pattern, &SqlType::Bytea)?),
-            ty if texty(ty) && texty(&pattern.ty) => {
+        let (operand, pattern) = match (&operand.ty, &pattern.ty) {
+            (SqlType::Bytea, _) | (SqlType::Unknown, SqlType::Bytea) if !insensitive => (
+                self.coerce(operand, &SqlType::Bytea)?,
+                self.coerce(pattern, &SqlType::Bytea)?,
+            ),
+            (ty, of_pattern) if texty(ty) && texty(of_pattern) => {
                 (self.like_operand(operand)?, self.convert_text(pattern)?)
             }
-            ty => return Err(no_operator(symbol, ty, &pattern.ty)),
+            (ty, of_pattern) => return Err(no_operator(symbol, ty, of_pattern)),
         };
         let like = Like {
             negated,

@@ -301,6 +301,10 @@ impl Binder<'_> {
             ">" => self.compare(Operator::Gt, left, right),
             ">=" => self.compare(Operator::GtEq, left, right),
             "+" => self.arithmetic(ArithmeticOp::Add, left, right),
+            "-" if left.ty == SqlType::Unknown && is_member(&right.ty) => {
+                let left = self.coerce(left, &SqlType::Jsonb)?;
+                self.operator_function(symbol, left, right)
+            }
             "-" if !json_like(&left.ty) => self.arithmetic(ArithmeticOp::Subtract, left, right),
             "*" => self.arithmetic(ArithmeticOp::Multiply, left, right),
             "/" => self.arithmetic(ArithmeticOp::Divide, left, right),
@@ -444,6 +448,12 @@ impl Binder<'_> {
 
 fn json_like(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Json | SqlType::Jsonb)
+}
+
+/// Whether it is what only members of documents are taken away by: a name, or an array of such.
+fn is_member(ty: &SqlType) -> bool {
+    let is_name = |ty: &SqlType| *ty != SqlType::Unknown && ty.is_string();
+    is_name(ty.item_type().unwrap_or(ty))
 }
 
 fn comparison(op: &ast::BinaryOperator) -> Option<Operator> {

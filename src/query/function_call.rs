@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::call_clauses;
-use super::coercion::{CastContext, common_type};
+use super::coercion::{CastContext, base, common_type};
 use super::context_value::is_context_value;
 use super::named_arguments;
 use super::overload::{expanded, pick};
@@ -511,7 +511,13 @@ impl Binder<'_> {
         }
         let is_enum = |ty: &SqlType| matches!(ty, SqlType::Enum(_));
         let fits = |ty: &SqlType| is_enum(ty) || !wanted.contains(&T::AnyEnum);
+        // An untyped array has items of any length and digits.
+        let is_open = |(wanted, ty): (&T, &SqlType)| *wanted == T::AnyArray && *ty == SqlType::Unknown;
         let common = common_type(&known).filter(fits);
+        let common = common.map(|ty| match wanted.iter().zip(types).any(is_open) {
+            true => base(&ty),
+            false => ty,
+        });
         common.ok_or_else(|| no_function(name, types, false))
     }
 }

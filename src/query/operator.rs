@@ -176,9 +176,7 @@ impl Binder<'_> {
                 let name = self.convert(literal, &SqlType::Name, CastContext::Implicit)?;
                 Ok(Bound::new(name.expr, SqlType::Text))
             }
-            SqlType::Varchar(_) | SqlType::InternalChar => {
-                self.convert(literal, &SqlType::Text, CastContext::Implicit)
-            }
+            SqlType::Varchar(_) => self.convert(literal, &SqlType::Text, CastContext::Implicit),
             SqlType::Numeric(Some(_)) => {
                 let number = self.convert(literal, &SqlType::Numeric(None), CastContext::Implicit)?;
                 match exact_literal(&number, other)? {
@@ -207,7 +205,7 @@ impl Binder<'_> {
                 // What is longer than the column equals none of its values, and is no error.
                 None => self.convert(literal, &SqlType::Char(None), CastContext::Implicit),
             },
-            other => self.convert(literal, &coercion::unrounded(other), CastContext::Implicit),
+            other => self.convert(literal, &base(other), CastContext::Implicit),
         }
     }
 

@@ -22,7 +22,8 @@ use crate::functions::Volatility;
 use crate::functions::value_array::scalar_of;
 use crate::tree::{
     self, Accumulator, AggregateFunction, Alias, Case, Column, DependentJoin, Exists, Expr, InSubquery,
-    Operator, Plan, Projection, RowSchema, SubPlan, Subquery, Transformed, TreeNode, TreeNodeRecursion,
+    Operator, Plan, Projection, RowSchema, ScalarValue, SubPlan, Subquery, Transformed, TreeNode,
+    TreeNodeRecursion,
 };
 use crate::types::{ArrayValue, SqlType, Value};
 use crate::{Error, Result};
@@ -189,14 +190,69 @@ impl Binder<'_> {
             return Ok(array);
         }
         let item = match operand {
-            SqlType::Unknown | SqlType::Void => SqlType::Text,
-            ty => ty.clone(),
+            // Of varchar there are no operators.
+            SqlType::Unknown | SqlType::Void | SqlType::Varchar(_) => SqlType::Text,
+            ty => coercion::base(ty),
         };
         self.convert(array, &SqlType::array(item), CastContext::Implicit)
     }
 
+    /// The items of a literal that says nothing of what it is, each as untyped as that. `None`: of any other array, and where the operand's
+    /// type does not say what an item is.
+    fn untyped_items(&mut self, array: &Bound, operand: &SqlType) -> Result<Option<Vec<Bound>>> {
+        let is_item = |ty: &SqlType| {
+            !matches!(
+                ty,
+                SqlType::Unknown | SqlType::Void | SqlType::Array(_) | SqlType::Record(_)
+            )
+        };
+        let text = match &array.expr {
+            Expr::Literal(ScalarValue::Utf8(Some(text)), _) if array.ty == SqlType::Unknown => text,
+            _ => return Ok(None),
+        };
+        if !is_item(operand) {
+            return Ok(None);
+        }
+        let texts = SqlType::array(SqlType::Text);
+        let Value::Array(items) = Value::parse(text, &texts, &self.ctx.format_settings())? else {
+            return Ok(None);
+        };
+        let item = |item| match item {
+            Value::Text(text) => Bound::unknown(Some(text)),
+            _ => Bound::unknown(None),
+        };
+        Ok(Some(items.into_items().into_iter().map(item).collect()))
+    }
+
+    /// The operand compared with each item: one of them, or `all`, must do.
+    fn compare_items(&mut self, operand: Bound, symbol: &str, items: Vec<Bound>, all: bool) -> Result<Bound> {
+        if items.is_empty() {
+            return Bound::constant(&Value::Bool(all), SqlType::Bool);
+        }
+        match (symbol, all) {
+            ("=", false) => return self.among(operand, items, false),
+            ("<>", true) => return self.among(operand, items, true),
+            _ => {}
+        }
+        let mut test: Option<Expr> = None;
+        let joint = if all { Operator::And } else { Operator::Or };
+        for item in items {
+            let one = self.operator(symbol, operand.clone(), item)?;
+            let one = self.coerce_boolean(one, "ANY/ALL")?;
+            test = Some(match test {
+                Some(before) => binary(before, joint, one),
+                None => one,
+            });
+        }
+        let test = test.ok_or_else(|| Error::unsupported("an empty list", None))?;
+        Ok(Bound::new(test, SqlType::Bool))
+    }
+
     /// Over an array: a constant one becomes an IN list or comparisons, any other a function of both.
     fn quantified_array(&mut self, operand: Bound, symbol: &str, array: Bound, all: bool) -> Result<Bound> {
+        if let Some(items) = self.untyped_items(&array, &operand.ty)? {
+            return self.compare_items(operand, symbol, items, all);
+        }
         let array = self.array_beside(array, &operand.ty)?;
         let Some(item) = array.ty.item_type() else {
             return Err(Error::WrongObjectType {
@@ -205,34 +261,12 @@ impl Binder<'_> {
                 hint: Some("op ANY/ALL requires an array on its right side.".to_string()),
             });
         };
-        if let Some(crate::types::Value::Array(values)) = array.literal()? {
+        if let Some(Value::Array(values)) = array.literal()? {
             let items = values
                 .iter()
                 .map(|value| Bound::constant(value, item.clone()))
                 .collect::<Result<Vec<_>>>()?;
-            if items.is_empty() {
-                return Bound::constant(&crate::types::Value::Bool(all), SqlType::Bool);
-            }
-            match (symbol, all) {
-                ("=", false) => return self.in_items(operand, items, false),
-                ("<>", true) => return self.in_items(operand, items, true),
-                _ => {
-                    let mut test: Option<Expr> = None;
-                    let joint = if all { Operator::And } else { Operator::Or };
-                    for item in items {
-                        let one = self.operator(symbol, operand.clone(), item)?;
-                        let one = self.coerce_boolean(one, "ANY/ALL")?;
-                        test = Some(match test {
-                            Some(before) => binary(before, joint, one),
-                            None => one,
-                        });
-                    }
-                    return Ok(Bound::new(
-                        test.ok_or_else(|| Error::unsupported("an empty list", None))?,
-                        SqlType::Bool,
-                    ));
-                }
-            }
+            return self.compare_items(operand, symbol, items, all);
         }
         if let Some(test) = functions::quantified_pattern(matching_symbol(symbol, &operand.ty), all) {
             return self.match_listed(operand, (symbol, test), array);

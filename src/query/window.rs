@@ -155,7 +155,7 @@ impl Binder<'_> {
             }
             ("cume_dist", None) => Ok((Ranking::CumeDist, Vec::new(), SqlType::Float8, SqlType::Float8)),
             ("ntile", Some(buckets)) => {
-                let buckets = self.convert(buckets, &SqlType::Int8, CastContext::Implicit)?;
+                let buckets = self.integer_argument(buckets, &wrong)?;
                 if matches!(buckets.literal()?, Some(Value::Int(number)) if number <= 0) {
                     return Err(Error::DataException {
                         state: "22014",
@@ -166,7 +166,7 @@ impl Binder<'_> {
             }
             ("lag" | "lead", Some(value)) => {
                 let offset = match second {
-                    Some(offset) => self.convert(offset, &SqlType::Int8, CastContext::Implicit)?,
+                    Some(offset) => self.integer_argument(offset, &wrong)?,
                     None => bigint(1)?,
                 };
                 let (value, default) = self.with_default(value, third)?.ok_or_else(wrong)?;
@@ -189,7 +189,7 @@ impl Binder<'_> {
             }
             ("nth_value", Some(value)) => {
                 let value = self.with_decided_type(value)?;
-                let place = self.convert(second.ok_or_else(wrong)?, &SqlType::Int8, CastContext::Implicit)?;
+                let place = self.integer_argument(second.ok_or_else(wrong)?, &wrong)?;
                 Ok((
                     Ranking::NthValue,
                     vec![value.expr, place.expr],
@@ -199,6 +199,15 @@ impl Binder<'_> {
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// An argument that is an integer, as the operator takes it. Errors: what is `wrong` where it is none.
+    fn integer_argument(&mut self, argument: Bound, wrong: &dyn Fn() -> Error) -> Result<Bound> {
+        if !self.converts(&argument.ty, &SqlType::Int4) {
+            return Err(wrong());
+        }
+        let argument = self.convert(argument, &SqlType::Int4, CastContext::Implicit)?;
+        self.convert(argument, &SqlType::Int8, CastContext::Implicit)
     }
 
     /// The value of lag or lead and its default, in a type for both; `None`: there is no such type.
