@@ -7,13 +7,10 @@ use super::array::{is_same, order};
 use super::interval::sum_of;
 use super::{Batch, Body};
 use crate::Result;
-use crate::types::{Interval, SqlType, Value, element_type};
+use crate::types::{ArrayValue, Interval, SqlType, Value, element_type};
 
-/// A sorted array without the items that equal the one before.
-pub const UNREPEATED: Body = Body::Batch(|b| {
-    let ty = element_type(&b.arguments[0]);
-    b.map1(|items: Vec<Value>| unrepeated(items, ty))
-});
+/// The first of arrays, a column each and sorted together, without the items whose row equals the one before.
+pub const UNREPEATED: Body = Body::Batch(|b| b.map_values(|columns| unrepeated(columns, b.arguments)));
 
 /// The least item that is not NULL, of equal ones the last.
 pub const LEAST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_le));
@@ -47,34 +44,40 @@ fn dense_rank(values: &[Value], types: &[SqlType]) -> Result<Value> {
     };
     let mut rank = 1;
     for row in 0..usize::try_from(*before).unwrap_or(0) {
-        let mut is_repeated = row > 0;
-        for (column, ty) in columns.iter().zip(types) {
-            let Value::Array(items) = column else { continue };
-            is_repeated = is_repeated
-                && match (items.get(row - 1), items.get(row)) {
-                    (Some(Value::Null), Some(Value::Null)) => true,
-                    (Some(Value::Null), _) | (_, Some(Value::Null)) => false,
-                    (Some(last), Some(item)) => is_same(last, item, element_type(ty))?,
-                    _ => false,
-                };
-        }
-        rank += i64::from(!is_repeated);
+        rank += i64::from(!is_repeated(columns, types, row)?);
     }
     Ok(Value::Int(rank))
 }
 
-fn unrepeated(items: Vec<Value>, ty: &SqlType) -> Result<Vec<Value>> {
+fn unrepeated(columns: &[Value], types: &[SqlType]) -> Result<Value> {
+    let Some(Value::Array(wanted)) = columns.first() else {
+        return Ok(Value::Null);
+    };
     let mut kept: Vec<Value> = Vec::new();
-    for item in items {
-        let is_repeated = match kept.last() {
-            Some(last) => is_same(last, &item, ty)?,
-            None => false,
-        };
-        if !is_repeated {
-            kept.push(item);
+    for (row, item) in wanted.iter().enumerate() {
+        if !is_repeated(columns, types, row)? {
+            kept.push(item.clone());
         }
     }
-    Ok(kept)
+    Ok(Value::Array(ArrayValue::from(kept)))
+}
+
+/// Whether a row of arrays, a column each, equals the row before.
+fn is_repeated(columns: &[Value], types: &[SqlType], row: usize) -> Result<bool> {
+    let Some(before) = row.checked_sub(1) else {
+        return Ok(false);
+    };
+    for (column, ty) in columns.iter().zip(types) {
+        let Value::Array(items) = column else { continue };
+        let is_same = match (items.get(before), items.get(row)) {
+            (Some(last), Some(item)) => is_same(last, item, element_type(ty))?,
+            _ => false,
+        };
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn extreme(batch: &Batch, wins: fn(Ordering) -> bool) -> Result<arrow::array::ArrayRef> {

@@ -9,6 +9,7 @@ use datafusion_functions_aggregate as aggregates;
 use datafusion_physical_expr::PhysicalSortExpr;
 use datafusion_physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctionExpr};
 
+use super::distinct_array::distinct_array;
 use super::float_aggregate::float_aggregate;
 use super::numeric_aggregate::numeric_aggregate;
 use super::physical_expr::{ExprBuilder, Physical};
@@ -89,7 +90,11 @@ pub(super) fn aggregate_call(
         .into_iter()
         .map(kept)
         .collect::<DataFusionResult<Vec<_>>>()?;
-    let function = AggregateExprBuilder::new(aggregate_function(&call.func), arguments)
+    let function = match (&call.func, params.distinct) {
+        (Accumulator::Array, true) => distinct_array(),
+        (function, _) => aggregate_function(function),
+    };
+    let function = AggregateExprBuilder::new(function, arguments)
         .order_by(order.clone())
         .schema(Arc::new(input.clone()))
         .alias(name)

@@ -7,7 +7,6 @@ use super::folding::Folding;
 use crate::functions::{self, Body};
 use crate::tree::{Accumulator, Expr, Moment};
 use crate::types::{FIXED_PRECISION_MAX, SqlType};
-use crate::{Error, Result};
 
 /// What computes an aggregate: accumulators, and what is made of their results.
 pub(super) struct Accumulation {
@@ -39,17 +38,6 @@ impl Accumulation {
             is_exact: false,
         }
     }
-
-    /// Errors: 0A000 where DISTINCT would tell two arrays apart by themselves, and their rows no longer be together.
-    pub(super) fn check_distinct(&self) -> Result<()> {
-        match self.finish {
-            Finish::JoinedByRow => Err(Error::unsupported(
-                "DISTINCT in string_agg with a separator that differs by row",
-                Some("Take SELECT DISTINCT in a subquery."),
-            )),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// The type in which operators sum fixed numerics, when it holds the sum of as many as there can be.
@@ -74,7 +62,7 @@ pub(super) enum Finish {
     Unwritten,
     /// The first divided by the second, as numerics.
     Quotient,
-    /// A sorted array of values, of which equal ones may differ, each once; then what that becomes.
+    /// Sorted arrays of values, of which equal ones may differ, each row once; then what they become.
     Unrepeated(Box<Finish>),
     /// The least or the greatest of an array's items.
     Extreme(Extreme),

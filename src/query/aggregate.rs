@@ -5,12 +5,12 @@ use sqlparser::ast;
 use super::accumulation::{Accumulation, Finish, Hypothetical, Percentile, single_call, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::CastContext;
+use super::distinct_arguments::places_in_arguments;
 use super::outer_aggregate::CapturedBefore;
-use super::same_rows::{refuse_unequal, refuse_unsortable};
+use super::same_rows::refuse_unsortable;
 use super::string_agg::sort_as_text;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
-use crate::functions;
 use crate::tree::{Accumulator, AggregateFunction, Expr, FloatMoment, Moment, OrderKey};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -176,6 +176,10 @@ impl Binder<'_> {
                 self.hypothetical((name, hypothetical), arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
         }
+        let places = match distinct {
+            true => places_in_arguments(&arguments, &order_by, &order_types)?,
+            false => Vec::new(),
+        };
         let accumulation = if self.is_user_aggregate(function) {
             self.user_accumulation((name, function), arguments)?
         } else if star {
@@ -218,7 +222,7 @@ impl Binder<'_> {
         if !distinct || accumulation.is_exact {
             return Ok((accumulation, false, order_by));
         }
-        self.distinct_accumulation(accumulation, order_by)
+        self.distinct_accumulation(accumulation, order_by, &places)
     }
 
     /// The ORDER BY inside an aggregate's parentheses, and the types of what it orders by.
@@ -236,29 +240,6 @@ impl Binder<'_> {
             }
         }
         Ok(order.into_iter().unzip())
-    }
-
-    /// The accumulators of an aggregate with DISTINCT, whether the operator is to tell what is distinct, and the order.
-    fn distinct_accumulation(
-        &mut self,
-        mut accumulation: Accumulation,
-        mut order_by: Vec<OrderKey>,
-    ) -> Result<(Accumulation, bool, Vec<OrderKey>)> {
-        accumulation.check_distinct()?;
-        let [(_, arguments, SqlType::Array(item))] = accumulation.calls.as_slice() else {
-            return Ok((accumulation, true, order_by));
-        };
-        if order_by.is_empty() {
-            // To find what is distinct, PostgreSQL sorts.
-            order_by.push(OrderKey::new(arguments[0].clone(), true, false));
-        }
-        if functions::order_function(item).is_none() {
-            return Ok((accumulation, true, order_by));
-        }
-        // Equal values may differ, so that of each run of equal ones the first is kept.
-        order_by[0].expr = self.order_key(Bound::new(arguments[0].clone(), SqlType::clone(item)))?;
-        accumulation.finish = Finish::Unrepeated(Box::new(accumulation.finish));
-        Ok((accumulation, false, order_by))
     }
 
     /// One item of an ORDER BY inside a call or a window.

@@ -67,9 +67,9 @@ impl Binder<'_> {
                 self.resolve_function(function, vec![first, values])
             }
             Finish::Unrepeated(rest) => {
-                let ty = first.ty.clone();
-                let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
-                self.finish(rest, vec![array])
+                let arrays = std::iter::once(first).chain(results).collect();
+                let arrays = self.unrepeated(arrays)?;
+                self.finish(rest, arrays)
             }
             Finish::Extreme(_) | Finish::Intervals { .. } | Finish::Array | Finish::Mode => {
                 let item = element_type(&first.ty).clone();

@@ -36,6 +36,7 @@ mod cte_materialization;
 mod current_row;
 mod cursor_plan;
 mod decorrelation;
+mod distinct_arguments;
 mod distinct_on;
 mod domain;
 mod dynamic_columns;
@@ -244,7 +245,6 @@ pub(crate) fn plan_source(
     without_panic(|| bind_as(ctx, query, parameters, (SqlType::Unknown, false)))
 }
 
-/// Plans the query whose rows a new table keeps: its columns are of the types that the table's are to be.
 /// The types of the parameters that are known, and of those that a query gives one: `None` for all others, and where it does not bind.
 pub(crate) fn parameters_of(
     ctx: &StatementContext,
@@ -260,6 +260,7 @@ pub(crate) fn parameters_of(
     bound.unwrap_or_else(|_| parameters.to_vec())
 }
 
+/// Plans the query whose rows a new table keeps: its columns are of the types that the table's are to be.
 pub(crate) fn plan_kept(
     ctx: &StatementContext,
     query: &ast::Query,
