@@ -22,7 +22,6 @@ pub(super) fn aggregate_function(accumulator: &Accumulator) -> Arc<AggregateUDF>
     match accumulator {
         Accumulator::Count => aggregates::count::count_udaf(),
         Accumulator::Sum => aggregates::sum::sum_udaf(),
-        Accumulator::Average => aggregates::average::avg_udaf(),
         Accumulator::Min => aggregates::min_max::min_udaf(),
         Accumulator::Max => aggregates::min_max::max_udaf(),
         Accumulator::First => aggregates::first_last::first_value_udaf(),
@@ -45,11 +44,9 @@ pub(super) fn aggregate_function(accumulator: &Accumulator) -> Arc<AggregateUDF>
 
 /// What EXPLAIN calls a function of DataFusion's or of ours.
 pub(super) fn accumulator_named(name: &str) -> Accumulator {
-    use Accumulator::{
-        And, Array, Average, BitAnd, BitOr, BitXor, Count, First, Grouping, Max, Min, Or, Sum,
-    };
+    use Accumulator::{And, Array, BitAnd, BitOr, BitXor, Count, First, Grouping, Max, Min, Or, Sum};
     let known = [
-        Count, Sum, Average, Min, Max, First, And, Or, Array, BitAnd, BitOr, BitXor, Grouping,
+        Count, Sum, Min, Max, First, And, Or, Array, BitAnd, BitOr, BitXor, Grouping,
     ];
     let known = known.into_iter().find(|known| known.name() == name);
     known.unwrap_or_else(|| Accumulator::exact(name, Moment::Sum, false))

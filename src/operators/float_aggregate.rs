@@ -1,4 +1,4 @@
-//! variance, stddev, covar, corr and regr_ of floats as PostgreSQL computes them, digit for digit, as aggregates of DataFusion's. The
+//! sum, avg, variance, stddev, covar, corr and regr_ of floats as PostgreSQL computes them, digit for digit, as aggregates of DataFusion's. The
 //! binder picks one; it knows nothing of SQL text.
 
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
 
-use super::distinct_deviation::DistinctDeviation;
+use super::distinct_floats::DistinctFloats;
 use super::float_sums::Sums;
+use crate::Result;
 use crate::system::datafusion_error::to_datafusion;
 use crate::tree::FloatMoment;
-use crate::{Error, Result};
 
 /// The aggregate of this name over doubles: one column, or Y and X.
 pub(super) fn float_aggregate(name: &str, moment: FloatMoment) -> Arc<AggregateUDF> {
@@ -45,9 +45,7 @@ impl AggregateUDFImpl for FloatAggregate {
     }
     fn accumulator(&self, args: AccumulatorArgs) -> DataFusionResult<Box<dyn Accumulator>> {
         Ok(match self.moment {
-            moment @ FloatMoment::Deviation { .. } if args.is_distinct => {
-                Box::new(DistinctDeviation::new(moment))
-            }
+            moment if args.is_distinct && moment.arguments() == 1 => Box::new(DistinctFloats::new(moment)),
             moment => Box::new(One {
                 moment,
                 sums: Sums::default(),
@@ -94,6 +92,13 @@ fn each_row(
         .take(moment.arguments())
         .map(|column| column.as_primitive::<Float64Type>())
         .collect();
+    if let [column] = columns.as_slice()
+        && column.null_count() == 0
+    {
+        let mut numbers = column.values().iter().enumerate();
+        return numbers
+            .try_for_each(|(row, number)| take(row, std::slice::from_ref(number)).map_err(to_datafusion));
+    }
     let mut numbers = vec![0.0; columns.len()];
     for row in 0..values[0].len() {
         if columns.iter().all(|column| column.is_valid(row)) {
@@ -118,18 +123,6 @@ fn state_columns(sums: Vec<Sums>) -> Vec<ArrayRef> {
     columns.iter_mut().map(finish).collect()
 }
 
-fn add(sums: &mut Sums, moment: FloatMoment, numbers: &[f64]) -> Result<()> {
-    match numbers {
-        _ if moment == FloatMoment::Count => {
-            sums.rows += 1.0;
-            Ok(())
-        }
-        [x] => sums.add(*x),
-        [y, x] => sums.add_pair(*y, *x),
-        _ => Err(Error::internal("an aggregate of floats with other arguments")),
-    }
-}
-
 /// Calls `merge` with each row's sums.
 fn each_state(states: &[ArrayRef], mut merge: impl FnMut(usize, Sums) -> Result<()>) -> DataFusionResult<()> {
     let mut parts = [0.0; Sums::PARTS];
@@ -152,7 +145,7 @@ struct One {
 impl Accumulator for One {
     fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
         let moment = self.moment;
-        each_row(values, moment, |_, numbers| add(&mut self.sums, moment, numbers))
+        each_row(values, moment, |_, numbers| self.sums.add_row(moment, numbers))
     }
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
         Ok(ScalarValue::Float64(self.sums.result(self.moment)))
@@ -165,7 +158,8 @@ impl Accumulator for One {
         Ok(parts.map(|part| ScalarValue::Float64(Some(part))).to_vec())
     }
     fn merge_batch(&mut self, states: &[ArrayRef]) -> DataFusionResult<()> {
-        each_state(states, |_, sums| self.sums.merge(sums))
+        let moment = self.moment;
+        each_state(states, |_, sums| self.sums.merge(moment, sums))
     }
 }
 
@@ -196,7 +190,7 @@ impl GroupsAccumulator for Groups {
         let passes = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
         let moment = self.moment;
         each_row(values, moment, |row, numbers| match passes(row) {
-            true => add(&mut self.sums[groups[row]], moment, numbers),
+            true => self.sums[groups[row]].add_row(moment, numbers),
             false => Ok(()),
         })
     }
@@ -212,7 +206,8 @@ impl GroupsAccumulator for Groups {
     }
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], total: usize) -> DataFusionResult<()> {
         self.resize(total);
-        each_state(states, |row, sums| self.sums[groups[row]].merge(sums))
+        let moment = self.moment;
+        each_state(states, |row, sums| self.sums[groups[row]].merge(moment, sums))
     }
     fn convert_to_state(
         &self,
@@ -222,7 +217,7 @@ impl GroupsAccumulator for Groups {
         let mut sums = vec![Sums::default(); values[0].len()];
         let passes = |row: usize| filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
         each_row(values, self.moment, |row, numbers| match passes(row) {
-            true => add(&mut sums[row], self.moment, numbers),
+            true => sums[row].add_row(self.moment, numbers),
             false => Ok(()),
         })?;
         Ok(state_columns(sums))

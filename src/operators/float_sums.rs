@@ -18,8 +18,39 @@ pub(super) struct Sums {
 impl Sums {
     pub(super) const PARTS: usize = 6;
 
+    /// A row. Errors: 22003 where finite numbers make an infinite sum.
+    pub(super) fn add_row(&mut self, moment: FloatMoment, numbers: &[f64]) -> Result<()> {
+        match (moment, numbers) {
+            (FloatMoment::Count, _) => {
+                self.rows += 1.0;
+                Ok(())
+            }
+            (FloatMoment::Sum { is_single }, [x]) => self.add_plainly(*x, is_single),
+            (_, [x]) => self.add(*x),
+            (_, [y, x]) => self.add_pair(*y, *x),
+            _ => Err(Error::internal("an aggregate of floats with other arguments")),
+        }
+    }
+
+    /// What is only summed up: one number after the other, each sum as exact as a float4 where it `is_single`.
+    fn add_plainly(&mut self, x: f64, is_single: bool) -> Result<()> {
+        let before = self.x;
+        let sum = match self.rows {
+            // The first is the sum, a negative zero, too.
+            0.0 => x,
+            _ if is_single => f64::from((before + x) as f32),
+            _ => before + x,
+        };
+        self.rows += 1.0;
+        self.x = sum;
+        match sum.is_infinite() {
+            true => check_finite(before, x),
+            false => Ok(()),
+        }
+    }
+
     /// A row of one argument.
-    pub(super) fn add(&mut self, x: f64) -> Result<()> {
+    fn add(&mut self, x: f64) -> Result<()> {
         let before = *self;
         self.rows += 1.0;
         self.x += x;
@@ -37,7 +68,7 @@ impl Sums {
     }
 
     /// A row of two.
-    pub(super) fn add_pair(&mut self, y: f64, x: f64) -> Result<()> {
+    fn add_pair(&mut self, y: f64, x: f64) -> Result<()> {
         let before = *self;
         self.rows += 1.0;
         self.x += x;
@@ -74,7 +105,7 @@ impl Sums {
     }
 
     /// The rows of both.
-    pub(super) fn merge(&mut self, other: Sums) -> Result<()> {
+    pub(super) fn merge(&mut self, moment: FloatMoment, other: Sums) -> Result<()> {
         if other.rows == 0.0 {
             return Ok(());
         }
@@ -83,6 +114,11 @@ impl Sums {
             return Ok(());
         }
         let rows = self.rows + other.rows;
+        if let FloatMoment::Sum { is_single } = moment {
+            self.add_plainly(other.x, is_single)?;
+            self.rows = rows;
+            return Ok(());
+        }
         let between_x = self.x / self.rows - other.x / other.rows;
         let between_y = self.y / self.rows - other.y / other.rows;
         let weight = self.rows * other.rows;
@@ -133,7 +169,8 @@ impl Sums {
             }
             FloatMoment::Covariance { of_sample } => xy / divisor(of_sample),
             FloatMoment::Correlation => xy / (xx * yy).sqrt(),
-            FloatMoment::AverageX => x / rows,
+            FloatMoment::Sum { .. } => x,
+            FloatMoment::Average | FloatMoment::AverageX => x / rows,
             FloatMoment::AverageY => y / rows,
             FloatMoment::SquaresX => xx,
             FloatMoment::SquaresY => yy,

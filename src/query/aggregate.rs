@@ -198,18 +198,6 @@ impl Binder<'_> {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
             single_call(Accumulator::Grouping, arguments, SqlType::Int4)
         } else {
-            if distinct {
-                arguments.iter().try_for_each(|own| refuse_unequal(&own.ty))?;
-                // A cast that is written makes another value of what it changes nothing of.
-                let is_argument = |(sort, ty): (&OrderKey, &SqlType)| {
-                    arguments.iter().any(|own| own.expr == sort.expr && own.ty == *ty)
-                };
-                if !order_by.iter().zip(&order_types).all(is_argument) {
-                    let message =
-                        "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
-                    return Err(fault(StatementFault::InvalidColumnReference, message));
-                }
-            }
             sort_as_text(name, &arguments, &order_by, &mut order_types);
             self.accumulators(name, arguments, distinct)?
         };
@@ -389,18 +377,18 @@ impl Binder<'_> {
                 }
                 None => Ok(Accumulation::exact("sum", Moment::Sum, argument, distinct)),
             },
-            SqlType::Float8 => Ok(single_call(function, vec![argument.expr], SqlType::Float8)),
             SqlType::Float4 => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                let calls = vec![(function, vec![argument.expr], SqlType::Float8)];
+                let function = float("sum", FloatMoment::Sum { is_single: true });
                 Ok(Accumulation {
-                    calls,
                     finish: Finish::Cast(SqlType::Float4),
-                    is_exact: false,
+                    ..single_call(function, vec![argument.expr], SqlType::Float8)
                 })
             }
-            SqlType::Unknown | SqlType::Void => {
+            SqlType::Unknown | SqlType::Void if !argument.is_of_unwritten() => Err(not_unique("sum")),
+            SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
+                let function = float("sum", FloatMoment::Sum { is_single: false });
                 Ok(single_call(function, vec![argument.expr], SqlType::Float8))
             }
             _ => Err(Error::unsupported("sum", None)),
@@ -431,13 +419,11 @@ impl Binder<'_> {
     /// avg of floats is double precision, of other numbers numeric: the sum divided by the count.
     fn average(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
         match &argument.ty {
+            SqlType::Unknown | SqlType::Void if !argument.is_of_unwritten() => Err(not_unique("avg")),
             SqlType::Float4 | SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                Ok(single_call(
-                    Accumulator::Average,
-                    vec![argument.expr],
-                    SqlType::Float8,
-                ))
+                let function = float("avg", FloatMoment::Average);
+                Ok(single_call(function, vec![argument.expr], SqlType::Float8))
             }
             // A sum of money is money, which PostgreSQL does not divide by a count.
             SqlType::Money => Err(Error::unsupported("avg", None)),
@@ -528,6 +514,16 @@ fn relabel(error: Error, wrong: Error) -> Error {
     match error {
         Error::FeatureNotSupported { .. } => wrong,
         other => other,
+    }
+}
+
+/// 42725: what says nothing of its type may be summed as several.
+fn not_unique(name: &str) -> Error {
+    let hint = "Could not choose a best candidate function. You might need to add explicit type casts.";
+    Error::InvalidStatement {
+        state: StatementFault::AmbiguousRoutine,
+        message: format!("function {name}(unknown) is not unique"),
+        hint: Some(hint.to_string()),
     }
 }
 

@@ -13,8 +13,6 @@ pub enum Accumulator {
     Count,
     /// Their sum.
     Sum,
-    /// The average of floats.
-    Average,
     /// The least.
     Min,
     /// The greatest.
@@ -74,6 +72,13 @@ pub enum Moment {
 /// What is computed of the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FloatMoment {
+    /// sum, of one argument.
+    Sum {
+        /// Of float4.
+        is_single: bool,
+    },
+    /// avg, of one argument.
+    Average,
     /// variance and stddev, of one argument.
     Deviation {
         /// The square root of the variance.
@@ -136,7 +141,7 @@ impl FloatMoment {
     /// How many arguments it has.
     pub fn arguments(self) -> usize {
         match self {
-            FloatMoment::Deviation { .. } => 1,
+            FloatMoment::Sum { .. } | FloatMoment::Average | FloatMoment::Deviation { .. } => 1,
             _ => 2,
         }
     }
@@ -148,7 +153,6 @@ impl Accumulator {
         match self {
             Accumulator::Count => "count",
             Accumulator::Sum => "sum",
-            Accumulator::Average => "avg",
             Accumulator::Min => "min",
             Accumulator::Max => "max",
             Accumulator::First => "first_value",
@@ -203,7 +207,7 @@ impl Accumulator {
             Accumulator::Count => DataType::Int64,
             Accumulator::Grouping => DataType::Int32,
             Accumulator::And | Accumulator::Or => DataType::Boolean,
-            Accumulator::Average | Accumulator::Float { .. } => DataType::Float64,
+            Accumulator::Float { .. } => DataType::Float64,
             Accumulator::Array => DataType::List(Arc::new(Field::new_list_field(first(), true))),
             Accumulator::Sum => match first() {
                 DataType::Decimal128(precision, scale) => {

@@ -1,4 +1,4 @@
-//! variance and stddev of distinct floats. PostgreSQL sorts to find what is distinct, and its sums depend on the order: the floats are
+//! sum, avg, variance and stddev of distinct floats. PostgreSQL sorts to find what is distinct, and its sums depend on the order: the floats are
 //! kept, each once, and summed from the least to the greatest at the end. Called by `float_aggregate`.
 
 use std::collections::HashSet;
@@ -14,15 +14,15 @@ use crate::tree::FloatMoment;
 
 /// The distinct floats of one group.
 #[derive(Debug)]
-pub(super) struct DistinctDeviation {
+pub(super) struct DistinctFloats {
     moment: FloatMoment,
     /// Their bits: of equal floats, which zeros and NaNs are among themselves, those of one.
     seen: HashSet<u64>,
 }
 
-impl DistinctDeviation {
-    pub(super) fn new(moment: FloatMoment) -> DistinctDeviation {
-        DistinctDeviation {
+impl DistinctFloats {
+    pub(super) fn new(moment: FloatMoment) -> DistinctFloats {
+        DistinctFloats {
             moment,
             seen: HashSet::new(),
         }
@@ -45,7 +45,7 @@ impl DistinctDeviation {
     }
 }
 
-impl Accumulator for DistinctDeviation {
+impl Accumulator for DistinctFloats {
     fn update_batch(&mut self, values: &[ArrayRef]) -> DataFusionResult<()> {
         self.add(&values[0]);
         Ok(())
@@ -53,7 +53,7 @@ impl Accumulator for DistinctDeviation {
     fn evaluate(&mut self) -> DataFusionResult<ScalarValue> {
         let mut sums = Sums::default();
         for number in self.sorted() {
-            sums.add(number).map_err(to_datafusion)?;
+            sums.add_row(self.moment, &[number]).map_err(to_datafusion)?;
         }
         Ok(ScalarValue::Float64(sums.result(self.moment)))
     }
