@@ -1,8 +1,8 @@
 //! Intervals: their arithmetic, their order, and the carrying of hours to days and of days to months.
 
-use super::{Body, FunctionDef, T};
+use super::{Body, FunctionDef, T, mismatched_types};
 use crate::types::calendar::{MICROS_PER_DAY, out_of_range};
-use crate::types::{Interval, Numeric, SqlType};
+use crate::types::{Interval, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 /// The name of [`INTERVAL_ORDER`].
@@ -49,6 +49,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Interval,
         |b| b.map3(of_parts),
     ),
+    FunctionDef::new(
+        "interval_average_of_parts",
+        &[T::Numeric, T::Numeric, T::Numeric, T::Int8],
+        T::Interval,
+        |b| b.map_values(average_of_parts),
+    ),
     FunctionDef::new("isfinite", &[T::Interval], T::Bool, |b| {
         b.map1(|_: Interval| true)
     }),
@@ -73,6 +79,21 @@ fn of_parts(months: Numeric, days: Numeric, microseconds: Numeric) -> Result<Int
         })
     };
     parts().ok_or_else(|| out_of_range("interval"))
+}
+
+/// The sums of months, days and microseconds, divided by how many there are: the sum alone may be more than is kept of an interval.
+fn average_of_parts(parts: &[Value]) -> Result<Interval> {
+    let [
+        Value::Numeric(months),
+        Value::Numeric(days),
+        Value::Numeric(microseconds),
+        Value::Int(count),
+    ] = parts
+    else {
+        return Err(mismatched_types());
+    };
+    let sum = of_parts(months.clone(), days.clone(), microseconds.clone())?;
+    scaled(sum, |part| part / *count as f64)
 }
 
 /// The type of [`INTERVAL_ORDER`]'s result.

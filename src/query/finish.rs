@@ -109,13 +109,12 @@ impl Binder<'_> {
     }
 
     /// The interval of sums of months, days and microseconds, and of a count that divides it.
-    fn interval_of(&mut self, mut parts: Vec<Bound>, is_average: bool) -> Result<Bound> {
-        let count = if is_average { parts.pop() } else { None };
-        let sum = self.resolve_function("interval_of_parts", parts)?;
-        match count {
-            Some(count) => self.arithmetic(ArithmeticOp::Divide, sum, count),
-            None => Ok(sum),
-        }
+    fn interval_of(&mut self, parts: Vec<Bound>, is_average: bool) -> Result<Bound> {
+        let function = match is_average {
+            true => "interval_average_of_parts",
+            false => "interval_of_parts",
+        };
+        self.resolve_function(function, parts)
     }
 
     /// A function of the gathered values, or of what else an accumulator gave.

@@ -5,6 +5,7 @@ use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Finish, Hypothetical, Percentile};
 use super::binder::{Binder, Bound, Place, fault};
+use super::coercion::type_name;
 use super::same_rows::refuse_unsortable;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
@@ -82,12 +83,21 @@ impl Binder<'_> {
         };
         let fraction = self.coerce(fraction, &fractions).map_err(|_| wrong())?;
         let value = match percentile {
-            Percentile::Continuous if matches!(value.ty, SqlType::Interval(_)) => value,
+            Percentile::Continuous if matches!(value.ty, SqlType::Interval(_) | SqlType::Time(_)) => {
+                self.coerce(value, &SqlType::Interval(None))?
+            }
             Percentile::Continuous => self
                 .coerce(value.clone(), &SqlType::Float8)
                 .map_err(|_| wrong())?,
             Percentile::Discrete => value,
         };
+        if matches!((&fraction.ty, &value.ty), (SqlType::Array(_), SqlType::Array(_))) {
+            let item = type_name(&value.ty);
+            return Err(Error::DataException {
+                state: "42704",
+                message: format!("could not find array type for data type {item}"),
+            });
+        }
         refuse_unsortable(&value.ty)?;
         let key = self.order_key(value.clone())?;
         let ascending = item.options.asc.unwrap_or(true);

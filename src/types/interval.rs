@@ -361,14 +361,20 @@ fn read_iso(text: &str) -> Result<Interval, Fault> {
         false => date,
     };
     if date.bytes().any(|byte| byte.is_ascii_digit()) && !date.ends_with(|c: char| c.is_ascii_alphabetic()) {
-        let mut parts = date.split('-');
+        let mut rest = Some(date);
         for unit in [Unit::Year, Unit::Month, Unit::Day] {
-            let Some(part) = parts.next() else { break };
+            let Some((part, behind)) = rest.map(cut_at_dash) else {
+                break;
+            };
+            if part.trim_start_matches(['+', '-']).is_empty() {
+                return Err(Fault::Format);
+            }
             let (whole, fraction) = read_number(part)?;
             sum.mark(unit)?;
             sum.add(unit, whole, fraction)?;
+            rest = behind;
         }
-        if parts.next().is_some() {
+        if rest.is_some() {
             return Err(Fault::Format);
         }
     } else {
@@ -393,6 +399,15 @@ fn read_iso(text: &str) -> Result<Interval, Fault> {
         )?;
     }
     sum.finish(false)
+}
+
+/// A number, which may have a sign, and what stands behind the dash after it.
+fn cut_at_dash(text: &str) -> (&str, Option<&str>) {
+    let dash = text.match_indices('-').map(|(at, _)| at).find(|at| *at > 0);
+    match dash {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
 }
 
 /// The clock of the alternative form: `04:05:06`, `040506`, or hours alone.
