@@ -5,7 +5,7 @@ use super::datetime_from_char::read;
 use super::datetime_to_char::{instant_to_char, interval_to_char, timestamp_to_char};
 use super::{FunctionDef, T};
 use crate::types::Zone;
-use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, from_local, out_of_range};
+use crate::types::calendar::{FIRST_DAY, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, out_of_range};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -30,8 +30,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     .bounded(),
 ];
 
-/// The first day that there is, 4714-11-24 BC, in days since 1970.
-const FIRST_DAY: i64 = -2_440_588;
 /// The last, 5874897-12-31.
 const LAST_DAY: i64 = 2_145_042_541;
 

@@ -5,8 +5,8 @@ use chrono::{Datelike, NaiveDate};
 use super::argument::{Date, Time, TimestampTz};
 use super::mismatched_types;
 use crate::types::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, out_of_range,
-    to_local,
+    DAYS_TO_EPOCH_CE, FIRST_DAY, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite,
+    out_of_range, to_local,
 };
 use crate::types::{DatetimeFault, FormatSettings, Interval, Value, Zone, abbreviated_zone, read_offset};
 use crate::{Error, Result};
@@ -30,7 +30,13 @@ fn days_of(year: i32, month: i32, day: i32) -> Result<i32> {
 }
 
 pub(super) fn make_date(year: i32, month: i32, day: i32) -> Result<Date> {
-    days_of(year, month, day).map(Date)
+    let days = days_of(year, month, day)?;
+    match i64::from(days) >= FIRST_DAY {
+        true => Ok(Date(days)),
+        false => Err(Error::DatetimeOverflow {
+            message: format!("date out of range: {}-{month:02}-{day:02}", year + 1),
+        }),
+    }
 }
 
 pub(super) fn make_time(hour: i32, minute: i32, second: f64) -> Result<Time> {
@@ -72,7 +78,10 @@ pub(super) fn local_of_parts(parts: &[Value]) -> Result<i64> {
     };
     let days = days_of(narrow(year)?, narrow(month)?, narrow(day)?)?;
     let clock = clock_of(narrow(hour)?, narrow(minute)?, second)?;
-    in_calendar(i64::from(days) * MICROS_PER_DAY + clock)
+    let local = in_calendar(i64::from(days) * MICROS_PER_DAY + clock);
+    local.map_err(|_| Error::DatetimeOverflow {
+        message: format!("timestamp out of range: {year}-{month:02}-{day:02} {hour}:{minute:02}:{second:02}"),
+    })
 }
 
 /// The instant at which the clocks of the zone behind the parts show them.
@@ -85,7 +94,8 @@ pub(super) fn utc_of_parts(parts: &[Value]) -> Result<i64> {
         // An offset counts as ISO 8601 does here: east is positive.
         Ok(seconds) => local
             .checked_sub(i64::from(seconds) * MICROS_PER_SECOND)
-            .ok_or_else(|| out_of_range("timestamp")),
+            .ok_or_else(|| out_of_range("timestamp"))
+            .and_then(in_calendar),
         Err(DatetimeFault::OffsetOverflow) => Err(Error::InvalidParameter {
             message: format!("numeric time zone \"{zone}\" out of range"),
             hint: None,
@@ -149,10 +159,11 @@ pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64>
         hint: None,
     };
     let zone = zone.ok_or_else(unknown)?;
-    match direction > 0 {
+    let moved = match direction > 0 {
         true => to_local(time, zone),
         false => from_local(time, zone),
-    }
+    };
+    moved.and_then(in_calendar)
 }
 
 /// Likewise, by an interval east of UTC. Errors: 22023 for one of days or months.
@@ -171,4 +182,5 @@ pub(super) fn at_offset(zone: Interval, time: i64, direction: i64) -> Result<i64
     let offset = zone.microseconds / MICROS_PER_SECOND;
     time.checked_add(direction * offset * MICROS_PER_SECOND)
         .ok_or_else(|| out_of_range("timestamp"))
+        .and_then(in_calendar)
 }

@@ -6,7 +6,7 @@ use super::argument::{Timestamp, TimestampTz};
 use super::datetime_field::{unit_of, unknown_unit, unsupported_unit};
 use crate::Result;
 use crate::types::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, out_of_range,
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, civil, in_calendar, is_infinite, out_of_range,
 };
 use crate::types::{Interval, SqlType};
 
@@ -14,7 +14,9 @@ use crate::types::{Interval, SqlType};
 pub(super) fn truncate_local(unit: &str, Timestamp(time): Timestamp) -> Result<Timestamp> {
     match is_infinite(time) {
         true => Ok(Timestamp(time)),
-        false => truncate_civil(&unit_of(unit), time, &SqlType::Timestamp(None)).map(Timestamp),
+        false => truncate_civil(&unit_of(unit), time, &SqlType::Timestamp(None))
+            .and_then(in_calendar)
+            .map(Timestamp),
     }
 }
 
@@ -33,9 +35,9 @@ pub(super) fn truncate_utc(
             // Within a day the clocks stay as far from UTC as they are: of an hour that comes twice it is the same one.
             match unit.as_ref() {
                 "hour" | "minute" | "second" | "milliseconds" | "microseconds" => {
-                    Ok(TimestampTz(time - (local - truncated)))
+                    in_calendar(time - (local - truncated)).map(TimestampTz)
                 }
-                _ => to_utc(truncated).map(TimestampTz),
+                _ => to_utc(truncated).and_then(in_calendar).map(TimestampTz),
             }
         }
     }

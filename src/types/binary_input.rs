@@ -1,5 +1,6 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
+use super::calendar::{FIRST_DAY, in_calendar};
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{
@@ -56,7 +57,10 @@ impl Value {
             SqlType::Bytea => Value::Bytes(bytes.to_vec()),
             SqlType::Date => Value::Date(match i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?) {
                 infinite @ (i32::MIN | i32::MAX) => infinite,
-                days => days.checked_add(EPOCH_DAYS).ok_or_else(|| overflow("date"))?,
+                days => days
+                    .checked_add(EPOCH_DAYS)
+                    .filter(|days| i64::from(*days) >= FIRST_DAY)
+                    .ok_or_else(|| overflow("date"))?,
             }),
             SqlType::Time(_) => {
                 let micros = i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?);
@@ -132,7 +136,8 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
         micros => micros
             .checked_add(EPOCH_MICROS)
             .filter(|micros| *micros != i64::MAX)
-            .ok_or_else(|| overflow("timestamp")),
+            .ok_or_else(|| overflow("timestamp"))
+            .and_then(in_calendar),
     })
 }
 
@@ -245,7 +250,8 @@ fn read_array(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<ArrayValue
     };
     let count = word().and_then(|count| usize::try_from(count).ok());
     let count = count.ok_or_else(damaged)?;
-    let (_has_null, _element_oid) = (word().ok_or_else(damaged)?, word().ok_or_else(damaged)?);
+    let (flags, oid) = (word().ok_or_else(damaged)?, word().ok_or_else(damaged)?);
+    check_array_head(flags, oid.cast_unsigned(), element_type(ty))?;
     array::check_dimension_count(count)?;
     let mut dimensions = Vec::with_capacity(count);
     for _ in 0..count {
@@ -261,6 +267,30 @@ fn read_array(bytes: &[u8], ty: &SqlType, parameter: usize) -> Result<ArrayValue
         (true, SqlType::Array(_)) => Ok(ArrayValue::shaped(elements, &dimensions)),
         (true, _) => Ok(elements.into()),
     }
+}
+
+/// Types with oids below are PostgreSQL's own, and have the same in every server.
+const BUILT_IN_END: u32 = 10_000;
+
+/// Errors: 22P03 for other flags than whether there are NULLs, 42804 for elements of another type.
+fn check_array_head(flags: i32, oid: u32, element: &SqlType) -> Result<()> {
+    if !(0..=1).contains(&flags) {
+        return Err(Error::DataException {
+            state: "22P03",
+            message: "invalid array flags".to_string(),
+        });
+    }
+    let expected = element.oid();
+    // Only those of built-in types are the same everywhere.
+    if oid == expected || oid.max(expected) >= BUILT_IN_END {
+        return Ok(());
+    }
+    let name = SqlType::from_oid(oid, -1).map_or_else(|| "???".to_string(), |ty| ty.name());
+    let message = format!(
+        "binary data has array element type {oid} ({name}) instead of expected {expected} ({})",
+        element.full_base_name()
+    );
+    Err(Error::DatatypeMismatch { message, hint: None })
 }
 
 /// So many elements. Each takes four bytes at least, which bounds what is reserved.

@@ -9,6 +9,8 @@ use crate::{Error, Result};
 pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(crate) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 pub(crate) const DAYS_TO_EPOCH_CE: i64 = 719_163;
+/// The first date that PostgreSQL has, 4714-11-24 BC, where Julian days begin, in days since 1970.
+pub(crate) const FIRST_DAY: i64 = -2_440_588;
 
 /// 22008.
 pub(crate) fn out_of_range(what: &str) -> Error {
@@ -31,7 +33,7 @@ pub(crate) fn micros_of(time: NaiveDateTime) -> i64 {
 
 /// Errors: 22008 for a timestamp before PostgreSQL's first, 4714-11-24 BC.
 pub(crate) fn in_calendar(micros: i64) -> Result<i64> {
-    match micros >= -210_866_803_200_000_000 {
+    match micros >= FIRST_DAY * MICROS_PER_DAY {
         true => Ok(micros),
         false => Err(out_of_range("timestamp")),
     }

@@ -1,6 +1,7 @@
 //! What the tokens of a date mean: each fills one or more parts of it, as PostgreSQL's `DecodeDateTime` fills them. Called by `datetime_input`.
 
 use super::DateOrder;
+use super::calendar::FIRST_DAY;
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month};
 use super::datetime_clock::{Clock, read_clock, read_fraction, read_offset};
 use super::datetime_fault::Fault;
@@ -8,9 +9,6 @@ use super::datetime_tokens::{Shape, tokens};
 use super::datetime_words::{Word, keyword};
 use super::zone::Zone;
 use super::zone_abbreviations::abbreviated_zone;
-
-/// 4714-11-24 BC, where Julian days begin: the first date PostgreSQL has.
-pub(super) const DAYS_MIN: i64 = -2_440_588;
 
 /// What a session's clocks show.
 #[derive(Debug, Clone, Copy)]
@@ -250,7 +248,7 @@ impl Decoder {
         if !(0.0..=2_147_483_647.0).contains(&day) {
             return Err(Fault::FieldOverflow);
         }
-        self.days = Some(day.floor() as i64 + DAYS_MIN);
+        self.days = Some(day.floor() as i64 + FIRST_DAY);
         if day.fract() == 0.0 {
             return Ok(());
         }

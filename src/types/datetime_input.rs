@@ -7,8 +7,9 @@
 //! a number may mean a year, a month, a day or a run-together time, by its length and by what is already known.
 
 use super::DateOrder;
+use super::calendar::FIRST_DAY;
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND};
-use super::datetime_decoder::{DAYS_MIN, Read, SessionClock, decode};
+use super::datetime_decoder::{Read, SessionClock, decode};
 use super::datetime_fault::Fault;
 use crate::{Error, Result};
 
@@ -24,7 +25,7 @@ pub(super) fn parse_date(text: &str, clock: SessionClock, order: DateOrder) -> R
         Read::Epoch => 0,
         Read::Moment { days, .. } => days,
     };
-    if !(DAYS_MIN..=DAYS_MAX).contains(&days) {
+    if !(FIRST_DAY..=DAYS_MAX).contains(&days) {
         return Err(out_of_range("date", text));
     }
     i32::try_from(days).map_err(|_| out_of_range("date", text))
@@ -64,7 +65,7 @@ pub(super) fn parse_timestamptz(text: &str, session: SessionClock, order: DateOr
             let offset = written.unwrap_or(session.zone).offset_of_local(local);
             local
                 .checked_sub(i64::from(offset) * MICROS_PER_SECOND)
-                .filter(|utc| (DAYS_MIN * MICROS_PER_DAY..i64::MAX).contains(utc))
+                .filter(|utc| (FIRST_DAY * MICROS_PER_DAY..i64::MAX).contains(utc))
                 .ok_or_else(|| out_of_range("timestamp", text))
         }
     }
@@ -95,7 +96,7 @@ pub(super) fn parse_time_tz(text: &str, session: SessionClock, order: DateOrder)
 pub(super) fn micros(days: i64, clock: i64) -> Option<i64> {
     days.checked_mul(MICROS_PER_DAY)?
         .checked_add(clock)
-        .filter(|micros| (DAYS_MIN * MICROS_PER_DAY..i64::MAX).contains(micros))
+        .filter(|micros| (FIRST_DAY * MICROS_PER_DAY..i64::MAX).contains(micros))
 }
 
 fn out_of_range(what: &str, text: &str) -> Error {

@@ -121,6 +121,37 @@ fn binary_parameters() {
     );
 }
 
+#[test]
+fn binary_arrays_say_of_which_type_their_items_are() {
+    let array = |flags: u8, oid: u32| {
+        let mut bytes = vec![0, 0, 0, 1, 0, 0, 0, flags];
+        bytes.extend(oid.to_be_bytes());
+        bytes.extend([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 7]);
+        Value::from_binary(&bytes, &type_named("integer[]"), 1)
+    };
+    assert!(array(0, 23).is_ok());
+    // The oid of a type that somebody made may be another in each server.
+    assert!(array(1, 20_000).is_ok());
+    let error = array(0, 25).unwrap_err();
+    assert_eq!(error.sqlstate(), "42804");
+    assert_eq!(
+        error.to_string(),
+        "binary data has array element type 25 (text) instead of expected 23 (integer)"
+    );
+    assert_eq!(array(2, 23).unwrap_err().sqlstate(), "22P03");
+}
+
+#[test]
+fn binary_dates_begin_with_the_calendar() {
+    let date = |days: i32| Value::from_binary(&days.to_be_bytes(), &SqlType::Date, 1);
+    assert!(date(-2_451_545).is_ok());
+    assert_eq!(date(-2_451_546).unwrap_err().to_string(), "date out of range");
+    let moment = |micros: i64| Value::from_binary(&micros.to_be_bytes(), &SqlType::Timestamp(None), 1);
+    assert!(moment(-211_813_488_000_000_000).is_ok());
+    let error = moment(-211_813_488_000_000_001).unwrap_err();
+    assert_eq!(error.to_string(), "timestamp out of range");
+}
+
 /// `value::from` assigned or cast to `to`.
 fn converted(text: &str, from: &str, to: &str, cast: bool) -> String {
     let settings = FormatSettings {
