@@ -236,8 +236,20 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
             let texts = items.iter().map(|item| item.to_text(settings));
             texts.collect::<Vec<_>>().join(" ")
         }
+        Value::Array(items) if is_number_within(element_type(from)) => {
+            let text = |item: Value| match item {
+                Value::Null => Value::Null,
+                item => Value::Text(text_of(&item, element_type(from), settings)),
+            };
+            Value::Array(items.clone().map(text)).to_text(settings)
+        }
         other => other.to_text(settings),
     }
+}
+
+/// Whether values of the type are numbers whose text is another.
+fn is_number_within(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Catalog(CatalogType::Tid | CatalogType::PgLsn))
 }
 
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {

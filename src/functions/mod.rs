@@ -85,6 +85,7 @@ mod object_definition;
 mod object_id;
 mod object_identity;
 pub(crate) mod object_name;
+mod object_name_array;
 mod output;
 mod partition;
 pub mod pattern;
@@ -258,6 +259,7 @@ static TABLES: &[&[FunctionDef]] = &[
     object_identity::FUNCTIONS,
     object_name::FUNCTIONS,
     sent_object_name::FUNCTIONS,
+    object_name_array::FUNCTIONS,
     pattern::FUNCTIONS,
     range::CONSTRUCTORS.as_flattened(),
     // Before those of a range and a value: an untyped operand beside a range is a range.

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
 
 use super::collation_name::{collation_name, collation_oid, no_collation};
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
@@ -67,7 +66,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regprocedure",
         &[T::Text],
         T::Catalog(CatalogType::Regprocedure),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regprocedure", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regprocedure", text)),
     ),
     FunctionDef::catalog(
         "regoper",
@@ -80,7 +79,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regoper",
         &[T::Text],
         T::Catalog(CatalogType::Regoper),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regoper", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regoper", text)),
     ),
     FunctionDef::catalog(
         "regoperator",
@@ -98,7 +97,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regoperator",
         &[T::Text],
         T::Catalog(CatalogType::Regoperator),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regoperator", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regoperator", text)),
     ),
     FunctionDef::catalog(
         "regnamespace",
@@ -135,54 +134,38 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "to_regcollation",
         &[T::Text],
         T::Catalog(CatalogType::Regcollation),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regcollation", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regcollation", text)),
     ),
     FunctionDef::catalog("to_regclass", &[T::Text], T::Regclass, |b, catalog| {
-        b.map1(|text: &str| object_named(catalog, "regclass", text).ok())
+        b.map1(|text: &str| get_object_named(catalog, "regclass", text))
     }),
     FunctionDef::catalog(
         "to_regtype",
         &[T::Text],
         T::Catalog(CatalogType::Regtype),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regtype", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regtype", text)),
     ),
     FunctionDef::catalog(
         "to_regproc",
         &[T::Text],
         T::Catalog(CatalogType::Regproc),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regproc", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regproc", text)),
     ),
     FunctionDef::catalog(
         "to_regnamespace",
         &[T::Text],
         T::Catalog(CatalogType::Regnamespace),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regnamespace", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regnamespace", text)),
     ),
     FunctionDef::catalog(
         "to_regrole",
         &[T::Text],
         T::Catalog(CatalogType::Regrole),
-        |b, catalog| b.map1(|text: &str| object_named(catalog, "regrole", text).ok()),
+        |b, catalog| b.map1(|text: &str| get_object_named(catalog, "regrole", text)),
     ),
     FunctionDef::catalog("object_name", &[T::Text, T::Oid], T::Text, |b, catalog| {
         b.map2(|kind, oid| object_name(catalog, kind, oid))
     }),
-    // Arrays of the reg types, from their names and to them.
-    FunctionDef::catalog("object_names", &[T::Text, T::AnyArray], T::Text, |b, catalog| {
-        must_hold_oids(&b.arguments[1])?;
-        b.map2(|kind, oids: Vec<Option<i64>>| {
-            let name = |oid: Option<i64>| oid.map(|oid| object_name(catalog, kind, oid));
-            oids.into_iter().map(name).collect::<Vec<_>>()
-        })
-    })
-    .array(T::Text),
-    FunctionDef::catalog("object_oids", &[T::Text, T::TextArray], T::Oid, |b, catalog| {
-        b.map2(|kind, names: Vec<Option<&str>>| {
-            let oid = |name: Option<&str>| name.map(|name| object_oid(catalog, kind, name)).transpose();
-            names.into_iter().map(oid).collect::<Result<Vec<_>>>()
-        })
-    })
-    .array(T::Oid),
     FunctionDef::catalog("format_type", &[T::Oid, T::Int4], T::Text, |b, catalog| {
         b.map2(|oid: i64, modifier: Option<i32>| {
             naming::format_type(oid, modifier, catalog.objects(), catalog.search_path())
@@ -298,7 +281,7 @@ fn oid(batch: &Batch) -> Result<ArrayRef> {
 }
 
 /// What a reg type reads from text.
-fn object_oid(catalog: &CatalogContext, kind: &str, text: &str) -> Result<i64> {
+pub(super) fn object_oid(catalog: &CatalogContext, kind: &str, text: &str) -> Result<i64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text {
         "-" => Ok(0),
@@ -324,6 +307,15 @@ fn object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<i64>
     match is_routine(kind) {
         true => routine_oid(catalog, kind, name, |name| find_type(catalog, name)),
         false => find_object(catalog, kind, name).ok_or_else(|| undefined(catalog, kind, name)),
+    }
+}
+
+/// The same; `None` for an object that there is not. Errors: 42602 for what is no name.
+fn get_object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<Option<i64>> {
+    match object_named(catalog, kind, name) {
+        Ok(oid) => Ok(Some(oid)),
+        Err(error) if error.sqlstate() == "42602" => Err(error),
+        Err(_) => Ok(None),
     }
 }
 
@@ -584,14 +576,3 @@ static COMMENTS: LazyLock<HashMap<(i64, i64, i64), String>> = LazyLock::new(|| {
     })
     .collect()
 });
-
-/// Arrays of the reg types are arrays of oids. Errors: 42804 for any other array.
-pub(super) fn must_hold_oids(array: &SqlType) -> Result<()> {
-    let holds_oids = array
-        .item_type()
-        .is_some_and(|item| item.arrow_type() == DataType::Int64);
-    holds_oids.then_some(()).ok_or_else(|| Error::DatatypeMismatch {
-        message: "object_names takes an array of oids".to_string(),
-        hint: None,
-    })
-}

@@ -1,9 +1,10 @@
 //! The names of objects as they leave a statement: with the oids that they stand for, which clients are sent in binary. Named by the binder
 //! (`query::query_body`), by nobody's text.
 
-use super::object_name::{must_hold_oids, object_name};
+use super::object_name::object_name;
+use super::object_name_array::must_hold_oids;
 use super::{FunctionDef, T};
-use crate::types::name_with_oid;
+use crate::types::{Value, name_with_oid};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("sent_object_name", &[T::Text, T::Oid], T::Text, |b, catalog| {
@@ -15,10 +16,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Text,
         |b, catalog| {
             must_hold_oids(&b.arguments[1])?;
-            b.map2(|kind, oids: Vec<Option<i64>>| {
-                let name =
-                    |oid: Option<i64>| oid.map(|oid| name_with_oid(&object_name(catalog, kind, oid), oid));
-                oids.into_iter().map(name).collect::<Vec<_>>()
+            b.map_values(|values| {
+                let [Value::Text(kind), Value::Array(oids)] = values else {
+                    return Value::Null;
+                };
+                let name = |oid| match oid {
+                    Value::Int(oid) => Value::Text(name_with_oid(&object_name(catalog, kind, oid), oid)),
+                    other => other,
+                };
+                Value::Array(oids.clone().map(name))
             })
         },
     )

@@ -1,6 +1,7 @@
 //! How PostgreSQL reads and writes names: split at their dots, types as `format_type` prints them, sizes as
 //! `pg_size_pretty` does. Pure functions, called by rows and catalog functions.
 
+use crate::codec::keyspace::FIRST_OID;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, type_by_catalog_name};
 use crate::system::catalog_version::objects::{Objects, SYSTEM, path_with_catalog};
@@ -88,7 +89,12 @@ pub(crate) fn format_type(
         Some(relation) => (relation, "[]"),
         None => (oid, ""),
     };
-    match objects.relation_display_name(relation, search_path) {
+    // The catalogs' relations have types of other oids.
+    let name = match relation >= i64::from(FIRST_OID) {
+        true => objects.relation_display_name(relation, search_path),
+        false => None,
+    };
+    match name {
         Some(name) => name + brackets,
         None => "???".to_string(),
     }
