@@ -199,23 +199,32 @@ fn object_of_pairs(arguments: &[Value], batch: &Batch) -> Result<String> {
                 },
             });
         }
-        if matches!(
-            types[0],
-            SqlType::Array(_) | SqlType::Record(_) | SqlType::Json | SqlType::Jsonb
-        ) {
-            return Err(Error::InvalidParameter {
-                message: "key value must be scalar, not array, composite, or json".to_string(),
-                hint: None,
-            });
-        }
+        check_key(&types[0])?;
         members.push(member((&pair[0], &types[0]), (&pair[1], &types[1]), batch));
     }
     document(&format!("{{{}}}", members.join(", ")), batch)
 }
 
+/// Errors: 22023 for what is no key.
+fn check_key(ty: &SqlType) -> Result<()> {
+    match ty {
+        SqlType::Array(_) | SqlType::Record(_) | SqlType::Json | SqlType::Jsonb => {
+            Err(Error::InvalidParameter {
+                message: "key value must be scalar, not array, composite, or json".to_string(),
+                hint: None,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A key and its value.
 fn member(key: (&Value, &SqlType), value: (&Value, &SqlType), batch: &Batch) -> String {
-    let key = quoted(text_of(key.0, key.1, batch.settings));
+    // As the value would be, a string.
+    let key = match json_text(key.0, key.1, batch.settings) {
+        text if text.starts_with('"') => text,
+        text => quoted(text),
+    };
     format!("{key} : {}", json_text(value.0, value.1, batch.settings))
 }
 
@@ -238,6 +247,7 @@ fn object_of_arrays(arguments: &[Value], batch: &Batch) -> Result<String> {
         });
     }
     let [key_type, value_type] = [0, 1].map(|at| element_type(&batch.arguments[at]));
+    check_key(key_type)?;
     let members = keys.iter().zip(values);
     let members = members.map(|(key, value)| member((key, key_type), (value, value_type), batch));
     document(

@@ -428,19 +428,24 @@ impl<'d> Run<'d> {
 
     /// `.**{first to last}`.
     fn levels(&mut self, bounds: (u32, u32), rest: &[Step], item: Item<'d>, mut sink: Sink<'_, 'd>) -> Found {
+        let has_children = item.is_array() || item.is_object();
         let mut any = false;
         if bounds.0 == 0 {
             let outer = std::mem::replace(&mut self.ignores_structure, true);
             let found = self.go_on(rest, item.clone(), sink.as_deref_mut());
             self.ignores_structure = outer;
-            any = found?;
+            any = match found {
+                // PostgreSQL forgets what fails of the item itself for what is found inside.
+                Err(Fault::Quiet) if has_children => false,
+                found => found?,
+            };
             if any && sink.is_none() {
                 return Ok(true);
             }
         }
-        match item.json() {
-            Some(Json::Array(_) | Json::Object(_)) => self.levels_below(1, bounds, rest, &item, sink),
-            _ => Ok(any),
+        match has_children {
+            true => self.levels_below(1, bounds, rest, &item, sink),
+            false => Ok(any),
         }
     }
 
