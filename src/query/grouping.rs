@@ -9,6 +9,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, fault};
 use super::calls::Calls;
+use super::decorrelation::marker;
 use super::group_value::{GroupValue, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
@@ -335,20 +336,32 @@ fn dependents(sets: &[Vec<Expr>], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
     }
     let mut found: Vec<Expr> = Vec::new();
     for expr in exprs {
-        let _ = expr.apply(|expr| {
-            if matches!(expr, Expr::AggregateFunction(_)) {
-                return Ok(TreeNodeRecursion::Jump);
-            }
+        each_ungathered(expr, &mut |expr| {
             let decided = keyed
                 .iter()
                 .any(|relation| relation.columns.iter().any(|column| column.bound.expr == *expr));
             if decided && matches!(expr, Expr::Column(_)) && !is_key(expr) && !found.contains(expr) {
                 found.push(expr.clone());
             }
-            Ok(TreeNodeRecursion::Continue)
         });
     }
     found
+}
+
+/// Shows the parts of an expression that stand in no aggregate, of what its subqueries take from outside, too.
+fn each_ungathered(expr: &Expr, show: &mut dyn FnMut(&Expr)) {
+    // The closure does not fail.
+    let _ = expr.apply(|expr| {
+        if matches!(expr, Expr::AggregateFunction(_)) {
+            return Ok(TreeNodeRecursion::Jump);
+        }
+        if let Some(subquery) = marker(expr) {
+            let captured = subquery.outer_ref_columns.iter();
+            captured.for_each(|captured| each_ungathered(captured, show));
+        }
+        show(expr);
+        Ok(TreeNodeRecursion::Continue)
+    });
 }
 
 /// From expressions over the aggregate's input to ones over its output.
