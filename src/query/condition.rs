@@ -158,7 +158,9 @@ impl Binder<'_> {
         let high = self.expression(high, place)?;
         let operand = match &operand.expr {
             // It may have got its type by the first.
-            Expr::Placeholder(placeholder) => self.parameter(&placeholder.id.clone())?,
+            Expr::Placeholder(placeholder) if operand.ty == SqlType::Unknown => {
+                self.parameter(&placeholder.id.clone())?
+            }
             _ => operand,
         };
         let second = self.compare(second, operand, high)?;

@@ -20,6 +20,7 @@ use crate::error::StatementFault;
 use crate::parse::row_expansion::row_expanded;
 use crate::parse::text_place;
 use crate::tree::{Column, Expr, OrderKey, Plan, Transformed, TreeNode, split_conjunction_owned};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// Errors: 42P10 where a SELECT DISTINCT orders by what it does not give.
@@ -268,7 +269,9 @@ impl Binder<'_> {
     /// around.
     fn decide_items(&mut self, items: &mut [BoundItem]) -> Result<()> {
         for item in items {
-            if let Expr::Placeholder(placeholder) = &item.bound.expr {
+            if let Expr::Placeholder(placeholder) = &item.bound.expr
+                && matches!(item.bound.ty, SqlType::Unknown | SqlType::Void)
+            {
                 let parameter = self.parameter(&placeholder.id.clone())?;
                 item.bound = self.with_decided_type(parameter)?;
             }

@@ -116,7 +116,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("query/finish.rs", "finish"),
     ("query/grouping.rs", "group"),
     ("query/operator.rs", "unify"),
-    ("query/subquery.rs", "quantified_array"),
     ("session/command.rs", "run_command"),
     ("session/cursors.rs", "declare"),
     ("store/damage.rs", "plant"),

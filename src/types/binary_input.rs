@@ -55,13 +55,7 @@ impl Value {
             },
             SqlType::Bit(_) | SqlType::VarBit(_) => read_bits(bytes, ty).ok_or_else(damaged)??,
             SqlType::Bytea => Value::Bytes(bytes.to_vec()),
-            SqlType::Date => Value::Date(match i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?) {
-                infinite @ (i32::MIN | i32::MAX) => infinite,
-                days => days
-                    .checked_add(EPOCH_DAYS)
-                    .filter(|days| i64::from(*days) >= FIRST_DAY)
-                    .ok_or_else(|| overflow("date"))?,
-            }),
+            SqlType::Date => Value::Date(read_date(fixed(bytes).ok_or_else(damaged)?)?),
             SqlType::Time(_) => {
                 let micros = i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?);
                 if !(0..=MICROS_PER_DAY).contains(&micros) {
@@ -128,6 +122,17 @@ fn overflow(what: &str) -> Error {
 /// The text of the bytes. Errors: 22021.
 fn text_of(bytes: &[u8]) -> Result<String> {
     utf8::text(bytes).map(str::to_string)
+}
+
+/// Errors: 22008.
+fn read_date(bytes: [u8; 4]) -> Result<i32> {
+    match i32::from_be_bytes(bytes) {
+        infinite @ (i32::MIN | i32::MAX) => Ok(infinite),
+        days => days
+            .checked_add(EPOCH_DAYS)
+            .filter(|days| i64::from(*days) >= FIRST_DAY)
+            .ok_or_else(|| overflow("date")),
+    }
 }
 
 fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
