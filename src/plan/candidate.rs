@@ -253,7 +253,7 @@ impl<'a> Candidate<'a> {
             class,
             Reverse(reads),
             self.closeness,
-            self.key.predicate.is_some(),
+            class > 1 && self.key.predicate.is_some(),
             is_ordered,
             is_primary || self.is_covering && class > 1,
             is_primary,

@@ -161,7 +161,7 @@ impl Printer<'_, '_> {
             let column = column.map_or(SqlType::Unknown, |column| column.ty.clone());
             let value = self.print(item);
             let [ty, _] = taken(symbol, [value.given_type(), column]);
-            values.push(value.as_operand(&ty));
+            values.push(value.into_operand(&ty));
         }
         let words = match (symbol, quantifier) {
             ("=", "ANY") => "IN".to_string(),

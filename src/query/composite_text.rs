@@ -129,7 +129,7 @@ impl Printer<'_, '_> {
         // Of moments of any kind the one with a time zone is preferred.
         let ty = known.find(|ty| matches!(ty, SqlType::Timestamp(_) | SqlType::Time(_)));
         let ty = ty.unwrap_or(SqlType::TimestampTz(None));
-        ends = ends.into_iter().map(|end| end.as_part(&ty)).collect();
+        ends = ends.into_iter().map(|end| end.into_part(&ty)).collect();
         as_test(Printed::call(SqlType::Bool, |text| {
             let ends: Vec<String> = ends.iter().map(text).collect();
             match ends.as_slice() {

@@ -245,7 +245,7 @@ impl Printer<'_, '_> {
         {
             return number(&format!("-{digits}"), &ty);
         }
-        let operand = self.print(operand).as_only_operand(&op.to_string());
+        let operand = self.print(operand).into_only_operand(&op.to_string());
         Printed::of(Shape::of(&op.to_string()), ty, |text| {
             format!("{op} {}", text(&operand, Around::Tight))
         })
@@ -338,7 +338,7 @@ impl Printer<'_, '_> {
 
     /// A condition, or NULL as one.
     pub(super) fn condition(&mut self, expr: &ast::Expr) -> Printed {
-        self.print(expr).as_condition()
+        self.print(expr).into_condition()
     }
 
     fn truth_test(&mut self, operand: &ast::Expr, words: &str) -> Printed {

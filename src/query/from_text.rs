@@ -76,7 +76,7 @@ impl Binder<'_> {
                         (outer, shown),
                         (&[], layout.indent),
                     )?;
-                    layout.printed(&printed.as_condition());
+                    layout.printed(&printed.into_condition());
                     layout.plain_word(")");
                 }
                 Some(ast::JoinConstraint::Using(names)) => {

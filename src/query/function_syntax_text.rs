@@ -23,7 +23,7 @@ impl Printer<'_, '_> {
                 form,
                 negated: not,
             } => {
-                let value = self.print(expr).as_part(&SqlType::Text);
+                let value = self.print(expr).into_part(&SqlType::Text);
                 let form = form.as_ref().map_or_else(String::new, |form| format!("{form} "));
                 let test = as_test(Printed::call(SqlType::Bool, |text| {
                     format!("({} IS {form}NORMALIZED)", text(&value))
@@ -40,12 +40,11 @@ impl Printer<'_, '_> {
                 })
             }
             E::AtTimeZone { timestamp, time_zone } => {
-                let zone = self.print(time_zone).as_part(&SqlType::Text);
-                let moment = self.print(timestamp).as_part(&SqlType::TimestampTz(None));
-                let zoned = Printed::call(ty, |text| {
+                let zone = self.print(time_zone).into_part(&SqlType::Text);
+                let moment = self.print(timestamp).into_part(&SqlType::TimestampTz(None));
+                Printed::call(ty, |text| {
                     format!("({} AT TIME ZONE {})", text(&moment), text(&zone))
-                });
-                zoned
+                })
             }
             E::Extract {
                 field, expr: from, ..
@@ -77,7 +76,7 @@ impl Printer<'_, '_> {
         else {
             return self.as_written(expr);
         };
-        let (value, from) = (self.print(value).as_part(&SqlType::Text), self.print(from));
+        let (value, from) = (self.print(value).into_part(&SqlType::Text), self.print(from));
         let length = substring_for.as_ref().map(|length| self.print(length));
         let of_text = |part: Printed| match part.given_type() {
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Unknown => part.into_type(&SqlType::Text),
@@ -97,8 +96,8 @@ impl Printer<'_, '_> {
             false => (" FROM ", " FOR "),
         };
         let (from, length) = (
-            from.as_part(&SqlType::Text),
-            length.map(|length| length.as_part(&SqlType::Text)),
+            from.into_part(&SqlType::Text),
+            length.map(|length| length.into_part(&SqlType::Text)),
         );
         Printed::call(ty, |text| {
             let length = length.as_ref().map(|length| format!("{behind}{}", text(length)));
@@ -116,7 +115,7 @@ impl Printer<'_, '_> {
             }
             _ => return self.as_written(expr),
         };
-        let value = self.print(value).as_part(&SqlType::Text);
+        let value = self.print(value).into_part(&SqlType::Text);
         Printed::call(SqlType::Text, |text| format!("NORMALIZE({}{form})", text(&value)))
     }
 
@@ -157,7 +156,7 @@ impl Printer<'_, '_> {
                 let (value, characters) = beside_each_other(value, characters);
                 (value, Some(characters))
             }
-            None => (value.as_part(&SqlType::Text), None),
+            None => (value.into_part(&SqlType::Text), None),
         };
         let ends = trim_where.unwrap_or(ast::TrimWhereField::Both);
         Printed::call(ty, |text| {
@@ -180,5 +179,5 @@ fn beside_each_other(one: Printed, other: Printed) -> (Printed, Printed) {
         _ => SqlType::Text,
     };
     let (first, second) = (of(other.given_type()), of(one.given_type()));
-    (one.as_part(&first), other.as_part(&second))
+    (one.into_part(&first), other.into_part(&second))
 }

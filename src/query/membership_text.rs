@@ -79,10 +79,10 @@ fn member(value: Printed, (symbol, quantifier): (&str, &str), array: Printed) ->
         .cloned()
         .unwrap_or(SqlType::Unknown);
     let [ty, item] = taken(symbol, [value.given_type(), item]);
-    let value = value.as_operand(&ty);
+    let value = value.into_operand(&ty);
     let array = match item {
         SqlType::Unknown => array,
-        item => array.as_operand(&SqlType::array(item)),
+        item => array.into_operand(&SqlType::array(item)),
     };
     Printed::of(Shape::Member, SqlType::Bool, |text| {
         let value = text(&value, Around::Operator(Shape::Operator, Side::Left));

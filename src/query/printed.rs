@@ -196,7 +196,7 @@ impl Printed {
     }
 
     /// As what an operator takes: a literal of no type is text where that is not decided, and what has no type stays as it is.
-    pub(super) fn as_operand(self, ty: &SqlType) -> Printed {
+    pub(super) fn into_operand(self, ty: &SqlType) -> Printed {
         match (ty, &self.ty) {
             (SqlType::Unknown, _) if self.untyped.is_some() => self.into_type(&SqlType::Text),
             (_, SqlType::Unknown) if self.untyped.is_none() && self.plain != "NULL" => self,
@@ -205,16 +205,16 @@ impl Printed {
     }
 
     /// As the operand of an operator that has no other.
-    pub(super) fn as_only_operand(self, symbol: &str) -> Printed {
+    pub(super) fn into_only_operand(self, symbol: &str) -> Printed {
         let types = operand_types(symbol, &[self.given_type()]).unwrap_or_default();
         match types.first() {
-            Some(ty) => self.as_operand(ty),
+            Some(ty) => self.into_operand(ty),
             None => self.of_base(),
         }
     }
 
     /// Where a function is written in words of its own, conversions are not: a literal alone has its type.
-    pub(super) fn as_part(self, ty: &SqlType) -> Printed {
+    pub(super) fn into_part(self, ty: &SqlType) -> Printed {
         match self.untyped.is_some() || self.plain == "NULL" {
             true => self.into_type(ty),
             false => self,
@@ -222,8 +222,8 @@ impl Printed {
     }
 
     /// As a condition: nobody sees how a domain becomes boolean.
-    pub(super) fn as_condition(self) -> Printed {
-        self.as_part(&SqlType::Bool)
+    pub(super) fn into_condition(self) -> Printed {
+        self.into_part(&SqlType::Bool)
     }
 
     /// As a value of no domain.
@@ -293,7 +293,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// Both operands as PostgreSQL's operator takes them.
 pub(super) fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
     let [a, b] = taken(symbol, [left.given_type(), right.given_type()]);
-    (left.as_operand(&a), right.as_operand(&b))
+    (left.into_operand(&a), right.into_operand(&b))
 }
 
 /// What PostgreSQL's operator takes beside each other operands of these types.

@@ -79,13 +79,13 @@ impl Binder<'_> {
                 around,
                 (windows, layout.indent),
             )?;
-            layout.printed(&printed.as_condition());
+            layout.printed(&printed.into_condition());
         }
         self.print_groups(select, (&scope, around), layout)?;
         if let Some(having) = &select.having {
             layout.keyword(" HAVING ", -8, 8, 0);
             let printed = self.printed(having, (&scope, Clause::Having), around, (windows, layout.indent))?;
-            layout.printed(&printed.as_condition());
+            layout.printed(&printed.into_condition());
         }
         self.print_windows((&scope, around, windows), layout)?;
         self.print_order(order_by, select, (&scope, around, windows), layout)

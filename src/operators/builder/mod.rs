@@ -83,7 +83,12 @@ impl Builder<'_> {
     fn node(&mut self, plan: &Plan) -> DataFusionResult<Operator> {
         stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
             let may_end = self.may_end;
-            self.may_end |= matches!(plan, Plan::Limit(_));
+            self.may_end |= match plan {
+                Plan::Limit(_) => true,
+                // The order may be there already.
+                Plan::Sort(sort) => sort.fetch.is_some(),
+                _ => false,
+            };
             let inputs = plan.inputs().into_iter().map(|input| self.node(input));
             let inputs = inputs.collect::<DataFusionResult<Vec<_>>>()?;
             self.may_end = may_end;
