@@ -1,9 +1,12 @@
 //! A query in parentheses that is all of another: `(SELECT a FROM t) ORDER BY b`. What stands around the parentheses belongs to the query in
-//! them, as in PostgreSQL, so that it sorts by what only that one sees. Called by `tree`.
+//! them, as in PostgreSQL, so that it sorts by what only that one sees. And an operator behind another, `- - 1`: the tree's text would have
+//! them as one (`--1`, a comment), so that the second is put in parentheses. Called by `tree`.
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr, Spanned, Values, VisitorMut};
+use sqlparser::ast::{
+    Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr, Spanned, UnaryOperator, Values, VisitorMut,
+};
 use sqlparser::tokenizer::Location;
 
 use super::walk::WalkMut;
@@ -46,6 +49,18 @@ impl VisitorMut for Parentheses {
             if let Err(repeated) = merge(query) {
                 return ControlFlow::Break(repeated);
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Repeated> {
+        if let Expr::UnaryOp { op, expr: operand } = expr
+            && *op != UnaryOperator::Not
+            && matches!(operand.as_ref(), Expr::UnaryOp { op, .. } if *op != UnaryOperator::Not)
+        {
+            let nothing = Expr::Tuple(Vec::new());
+            let inner = std::mem::replace(operand.as_mut(), nothing);
+            **operand = Expr::Nested(Box::new(inner));
         }
         ControlFlow::Continue(())
     }

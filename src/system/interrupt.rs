@@ -44,6 +44,8 @@ struct State {
     cause: Option<Cause>,
     /// When the work under guard is to have ended.
     deadline: Option<Instant>,
+    /// The last deadline of all work under guard since the message began: what guards a statement's work may be some, a little apart.
+    latest: Option<Instant>,
     /// The last time limit that a handler caught: its statement has none any more.
     caught: Option<Instant>,
 }
@@ -92,7 +94,10 @@ impl Drop for Handled<'_> {
 impl Interrupt {
     /// A message begins: cancel requests count from now on.
     pub fn begin(&self) {
-        self.with_state(|state| state.running = true);
+        self.with_state(|state| {
+            state.running = true;
+            state.latest = None;
+        });
     }
 
     /// The message is answered: a cancel request that came too late is forgotten.
@@ -196,7 +201,9 @@ impl Interrupt {
             Err(Error::QueryCanceled) => self.with_state(|state| {
                 state.cause = state.cause.filter(|cause| *cause != Cause::Cancel);
             }),
-            Err(Error::StatementTimeout) => self.with_state(|state| state.caught = deadline),
+            Err(Error::StatementTimeout) => {
+                self.with_state(|state| state.caught = state.latest.max(deadline));
+            }
             _ => {}
         }
         drop(handled);
@@ -206,7 +213,10 @@ impl Interrupt {
     fn limit(&self, deadline: Instant) -> Limited<'_> {
         Limited {
             interrupt: self,
-            before: self.with_state(|state| state.deadline.replace(deadline)),
+            before: self.with_state(|state| {
+                state.latest = state.latest.max(Some(deadline));
+                state.deadline.replace(deadline)
+            }),
         }
     }
 

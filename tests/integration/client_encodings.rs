@@ -6,6 +6,32 @@ use crate::postgresql;
 use crate::protocol::{Message, Raw};
 use crate::server::TestServer;
 
+/// The texts within values in binary form, and back.
+async fn texts_within(raw: &mut Raw, text: &[u8]) -> Vec<Message> {
+    let element = [(text.len() as u32).to_be_bytes().as_slice(), text].concat();
+    let array = [
+        b"\0\0\0\x01\0\0\0\0\0\0\0\x19\0\0\0\x02\0\0\0\x01".as_slice(),
+        &element,
+        &element,
+    ]
+    .concat();
+    raw.send(
+        'P',
+        b"\0SELECT $1::text[] AS a, ($1::text[])::varchar[] AS b, ROW(1, ($1::text[])[1], $1::text[]) AS c, length(($1::text[])[2])\0\0\0",
+    )
+    .await;
+    let bind = [
+        b"\0\0\0\x01\0\x01\0\x01".as_slice(),
+        &(array.len() as u32).to_be_bytes(),
+        &array,
+        b"\0\x01\0\x01",
+    ];
+    raw.send('B', &bind.concat()).await;
+    raw.execute(0).await;
+    raw.send('S', b"").await;
+    raw.until('Z').await
+}
+
 /// A conversation with one server; what it answers, message by message.
 async fn conversation(
     addr: SocketAddr,
@@ -74,29 +100,7 @@ async fn conversation(
         raw.send('S', b"").await;
         answers.extend(raw.until('Z').await);
     }
-    // The texts within values in binary form, and back.
-    let element = [(text.len() as u32).to_be_bytes().as_slice(), text].concat();
-    let array = [
-        b"\0\0\0\x01\0\0\0\0\0\0\0\x19\0\0\0\x02\0\0\0\x01".as_slice(),
-        &element,
-        &element,
-    ]
-    .concat();
-    raw.send(
-        'P',
-        b"\0SELECT $1::text[] AS a, ($1::text[])::varchar[] AS b, ROW(1, ($1::text[])[1], $1::text[]) AS c, length(($1::text[])[2])\0\0\0",
-    )
-    .await;
-    let bind = [
-        b"\0\0\0\x01\0\x01\0\x01".as_slice(),
-        &(array.len() as u32).to_be_bytes(),
-        &array,
-        b"\0\x01\0\x01",
-    ];
-    raw.send('B', &bind.concat()).await;
-    raw.execute(0).await;
-    raw.send('S', b"").await;
-    answers.extend(raw.until('Z').await);
+    answers.extend(texts_within(&mut raw, text).await);
     for query in &queries[6..] {
         raw.send('Q', &[query, b"\0".as_slice()].concat()).await;
         answers.extend(raw.until('Z').await);

@@ -100,10 +100,17 @@ async fn a_build_whose_client_goes_away_is_removed() {
     assert_no_index(&watcher).await;
 }
 
-/// A connection of its own that builds the index; aborted, it leaves without a word.
+/// A connection of its own that builds the index; aborted, it breaks (one that only ends its side is answered for a while).
 async fn going_client(addr: SocketAddr) -> tokio::task::JoinHandle<()> {
-    let options = format!("host={} port={} user=test dbname=test", addr.ip(), addr.port());
-    let (client, connection) = tokio_postgres::connect(&options, NoTls).await.unwrap();
+    let stream = tokio::net::TcpStream::connect(addr).await.unwrap();
+    stream.set_zero_linger().unwrap();
+    let mut config = tokio_postgres::Config::new();
+    let (client, connection) = config
+        .user("test")
+        .dbname("test")
+        .connect_raw(stream, NoTls)
+        .await
+        .unwrap();
     tokio::spawn(async move {
         let building = client.batch_execute(BUILD);
         let _ = tokio::join!(connection, building);

@@ -44,7 +44,7 @@ async fn names_of_objects_are_oids_in_binary() {
     assert_eq!(found, expected.map(oid));
     let array = fields(&mut raw, "SELECT ARRAY['int4'::regtype, 'text']", &[]).await;
     let expected = [1, 0, 2206, 2, 1, 4, 23, 4, 25].map(oid).concat();
-    assert_eq!(array, [expected.clone()]);
+    assert_eq!(array, std::slice::from_ref(&expected));
     let back = fields(
         &mut raw,
         "SELECT $1::regclass, $2::regtype[], $1::regclass::text",
