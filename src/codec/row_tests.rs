@@ -320,8 +320,16 @@ proptest! {
                 && !matches!(value, Value::Timestamp(at) | Value::TimestampTz(at) if *at < i64::MIN + 946_684_800_000_000 && *at != i64::MIN)
                 && !matches!(value, Value::Array(elements) if elements.iter().any(|element| matches!(element, Value::Timestamp(_))));
             if representable {
-                let read = Value::from_binary(bytes, &ty, 1).unwrap();
-                prop_assert_eq!(read.to_text(&settings), value.to_text(&settings));
+                // No day is before PostgreSQL's first one, 4714-11-24 BC.
+                let is_early = match value {
+                    Value::Date(days) => i64::from(*days) < -2_440_588,
+                    Value::Timestamp(at) | Value::TimestampTz(at) => *at < -2_440_588 * 86_400_000_000,
+                    _ => true,
+                };
+                match Value::from_binary(bytes, &ty, 1) {
+                    Err(Error::DatetimeOverflow { .. }) if is_early => {}
+                    read => prop_assert_eq!(read.unwrap().to_text(&settings), value.to_text(&settings)),
+                }
             }
         }
     }
