@@ -1,10 +1,10 @@
 //! What may fail as it is computed: what PostgreSQL computes for some rows only is computed for more of them where it cannot. Asked by
 //! `query`, which knows nothing of operators; they ask the same of what they run (`operators::short_circuit`).
 
-use super::dependent_join::for_each_node;
+use super::dependent_join::has_expression;
 use crate::functions::cast::CAST_NAME;
 use crate::functions::sort_key::is_around_operands;
-use crate::tree::{Expr, FunctionCall, Plan, TreeNodeRecursion};
+use crate::tree::{Expr, FunctionCall, Plan};
 use crate::types::SqlType;
 
 /// Functions that have a result for all arguments, and are often called.
@@ -18,15 +18,7 @@ pub(crate) fn may_fail(expr: &Expr) -> bool {
 
 /// Whether computing rows of the plan may, whichever of them are wanted. A plan that cannot be walked may.
 pub(crate) fn rows_may_fail(plan: &Plan) -> bool {
-    let mut found = false;
-    let walked = for_each_node(plan, &mut |node| {
-        found |= node.expressions().into_iter().any(may_fail);
-        Ok(match found {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
-        })
-    });
-    found || walked.is_err()
+    has_expression(plan, |part| !is_safe(part))
 }
 
 /// Whether an expression cannot fail if its parts do not.

@@ -52,7 +52,9 @@ fn implies(said: &Expr, wanted: &Expr) -> bool {
 /// Whether a condition is true of no NULL of the operand.
 fn is_strict_in(said: &Expr, operand: &Expr) -> bool {
     match said {
-        Expr::BinaryExpr(test) if is_comparison(test.op) => *test.left == *operand || *test.right == *operand,
+        Expr::BinaryExpr(test) if test.op.is_comparison() => {
+            *test.left == *operand || *test.right == *operand
+        }
         Expr::Like(like) => *like.expr == *operand,
         Expr::InList(list) => !list.negated && *list.expr == *operand,
         said => said == operand,
@@ -100,11 +102,6 @@ fn branches(condition: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-fn is_comparison(operator: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
-}
-
 /// An operand compared with a constant.
 struct Compared<'e> {
     operand: &'e Expr,
@@ -121,9 +118,7 @@ fn compared(condition: &Expr) -> Option<Compared<'_>> {
 
 impl<'e> Compared<'e> {
     fn of(test: &'e BinaryExpr) -> Option<Compared<'e>> {
-        if !is_comparison(test.op) {
-            return None;
-        }
+        let swapped = test.op.swap()?;
         match (test.left.as_ref(), test.right.as_ref()) {
             (operand, Expr::Literal(constant, _)) if !constant.is_null() => Some(Compared {
                 operand,
@@ -132,7 +127,7 @@ impl<'e> Compared<'e> {
             }),
             (Expr::Literal(constant, _), operand) if !constant.is_null() => Some(Compared {
                 operand,
-                operator: turned(test.op),
+                operator: swapped,
                 constant,
             }),
             _ => None,
@@ -162,17 +157,6 @@ impl<'e> Compared<'e> {
             (Lt, NotEq) => order.is_le(),
             _ => false,
         }
-    }
-}
-
-/// The operator with its operands the other way round.
-fn turned(operator: Operator) -> Operator {
-    match operator {
-        Operator::Lt => Operator::Gt,
-        Operator::LtEq => Operator::GtEq,
-        Operator::Gt => Operator::Lt,
-        Operator::GtEq => Operator::LtEq,
-        other => other,
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::Result;
 use crate::functions::value_array::null_of;
 use crate::logical::dependent_join::{for_each_node, transform_expressions};
-use crate::tree::{Expr, Operator, Plan, ScalarValue, Transformed, TreeNode, TreeNodeRecursion};
+use crate::tree::{Expr, Plan, ScalarValue, Transformed, TreeNode, TreeNodeRecursion};
 
 /// The plan with such calls replaced by NULL.
 pub(super) fn fold_null_operands(plan: Plan) -> Result<Plan> {
@@ -33,7 +33,7 @@ pub(super) fn fold_null_operands(plan: Plan) -> Result<Plan> {
 /// The NULL that a call over a NULL is.
 fn folded(expr: &Expr) -> Option<ScalarValue> {
     match expr {
-        Expr::BinaryExpr(binary) if is_comparison(binary.op) => {
+        Expr::BinaryExpr(binary) if binary.op.is_comparison() => {
             let is_folded = is_null(&binary.left) || is_null(&binary.right);
             is_folded.then_some(ScalarValue::Boolean(None))
         }
@@ -46,9 +46,4 @@ fn folded(expr: &Expr) -> Option<ScalarValue> {
 
 fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(scalar, _) if scalar.is_null())
-}
-
-fn is_comparison(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }

@@ -310,11 +310,7 @@ impl Session {
         &'a self,
         portal: &'a Portal,
     ) -> Result<Option<&'a Arc<[OutputColumn]>>> {
-        let columns = self.portal_columns(portal);
-        match columns {
-            Some(_) => self.transaction.require_well().map(|()| columns),
-            None => Ok(None),
-        }
+        self.told(self.portal_columns(portal))
     }
 
     /// The same of a statement.
@@ -322,7 +318,10 @@ impl Session {
         &'a self,
         statement: &'a PreparedStatement,
     ) -> Result<Option<&'a Arc<[OutputColumn]>>> {
-        let columns = self.statement_columns(statement);
+        self.told(self.statement_columns(statement))
+    }
+
+    fn told<T>(&self, columns: Option<T>) -> Result<Option<T>> {
         match columns {
             Some(_) => self.transaction.require_well().map(|()| columns),
             None => Ok(None),

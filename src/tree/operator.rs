@@ -84,6 +84,11 @@ impl Operator {
         })
     }
 
+    /// Whether it is one of `=`, `<>`, `<`, `<=`, `>` and `>=`.
+    pub fn is_comparison(self) -> bool {
+        self.swap().is_some()
+    }
+
     /// Whether it gives a truth value.
     pub(super) fn is_condition(self) -> bool {
         use Operator::{BitwiseAnd, BitwiseOr, BitwiseShiftLeft, BitwiseShiftRight};

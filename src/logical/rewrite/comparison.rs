@@ -5,7 +5,7 @@ use crate::tree::{BinaryExpr, Expr, Operator, ScalarValue};
 
 /// What a binary expression says, if it is a comparison.
 pub(super) fn comparison(binary: BinaryExpr) -> Expr {
-    if !is_comparison(binary.op) {
+    if !binary.op.is_comparison() {
         return Expr::BinaryExpr(binary);
     }
     let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
@@ -35,9 +35,4 @@ fn with_constant_right(binary: BinaryExpr) -> BinaryExpr {
         },
         _ => binary,
     }
-}
-
-fn is_comparison(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }

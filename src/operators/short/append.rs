@@ -13,7 +13,6 @@ use super::read::TableRead;
 use crate::catalog::{TableDef, have_like_keys};
 use crate::logical::placeholder::Constants;
 use crate::operators::renamed_batch::as_rows_of;
-use crate::parse::Hints;
 use crate::plan::{OrderColumn, PartitionPlaces};
 use crate::scan::{Rows, RowsStream};
 use crate::system::StatementContext;
@@ -131,7 +130,7 @@ impl Append {
         figures: Option<&Arc<StepFigures>>,
     ) -> Result<Option<AppendedRows>> {
         let (places, is_ordered) = self.places(constants);
-        let within = self.acts.then(|| with_end(ctx));
+        let within = self.acts.then(|| ctx.fetching());
         let ctx = within.as_ref().unwrap_or(ctx);
         if let Some(totals) = &self.totals {
             let totals = Members {
@@ -186,17 +185,6 @@ impl Append {
             }
         };
         rows.rows.map(batch).boxed()
-    }
-}
-
-/// The statement, of whose rows perhaps not all are asked for.
-fn with_end(ctx: &StatementContext) -> StatementContext {
-    StatementContext {
-        hints: Hints {
-            may_end: true,
-            ..ctx.hints.clone()
-        },
-        ..ctx.clone()
     }
 }
 
