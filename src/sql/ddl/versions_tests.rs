@@ -392,48 +392,55 @@ impl Walk<Model> {
             of_one.collect(),
         ));
         if self.model.history.is_some() {
-            let moment = self.random.random_range(kept_from..=now);
-            let other = self.random.random_range(kept_from..=now);
-            let written = |micros: i64| format!("'{}'", self.moment_text(micros));
-            queries.push((
-                format!(
-                    "SELECT k, u, v, k_l_ts FROM t AS OF SYSTEM TIME {} ORDER BY k",
-                    written(moment)
-                ),
-                self.model.between(moment, moment),
-            ));
-            queries.push((
-                format!(
-                    "SELECT a.k, a.u, a.v, b.k_l_ts FROM t FOR SYSTEM_TIME AS OF {0} a JOIN t FOR SYSTEM_TIME AS OF {0} b ON a.k = b.k ORDER BY 1",
-                    written(moment)
-                ),
-                self.model.between(moment, moment),
-            ));
-            let (from, to) = (moment.min(other), moment.max(other));
-            queries.push((
-                format!(
-                    "SELECT k, u, v, k_l_ts FROM t FOR SYSTEM_TIME BETWEEN {} AND {} ORDER BY k, k_l_ts DESC",
-                    written(from),
-                    written(to)
-                ),
-                self.model.between(from, to),
-            ));
-            queries.push((
-                format!(
-                    "SELECT k, u, v, k_l_ts FROM t FOR SYSTEM_TIME FROM {} TO {} WHERE k = {k} ORDER BY k_l_ts DESC",
-                    written(from),
-                    written(to)
-                ),
-                match from < to {
-                    true => self.model.between(from, to - 1),
-                    false => Vec::new(),
-                }
-                .into_iter()
-                .filter(|row| row.starts_with(&format!("{k}|")))
-                .collect(),
-            ));
+            queries.extend(self.reads_of_the_past(kept_from, now, k));
         }
         self.expect_rows(queries).await;
+    }
+
+    /// Queries of moments and periods from `kept_from` to `now`, micros, one of them of the row `k` alone, with their rows.
+    fn reads_of_the_past(&mut self, kept_from: i64, now: i64, k: i64) -> Vec<(String, Vec<String>)> {
+        let mut queries = Vec::new();
+        let moment = self.random.random_range(kept_from..=now);
+        let other = self.random.random_range(kept_from..=now);
+        let written = |micros: i64| format!("'{}'", self.moment_text(micros));
+        queries.push((
+            format!(
+                "SELECT k, u, v, k_l_ts FROM t AS OF SYSTEM TIME {} ORDER BY k",
+                written(moment)
+            ),
+            self.model.between(moment, moment),
+        ));
+        queries.push((
+            format!(
+                "SELECT a.k, a.u, a.v, b.k_l_ts FROM t FOR SYSTEM_TIME AS OF {0} a JOIN t FOR SYSTEM_TIME AS OF {0} b ON a.k = b.k ORDER BY 1",
+                written(moment)
+            ),
+            self.model.between(moment, moment),
+        ));
+        let (from, to) = (moment.min(other), moment.max(other));
+        queries.push((
+            format!(
+                "SELECT k, u, v, k_l_ts FROM t FOR SYSTEM_TIME BETWEEN {} AND {} ORDER BY k, k_l_ts DESC",
+                written(from),
+                written(to)
+            ),
+            self.model.between(from, to),
+        ));
+        queries.push((
+            format!(
+                "SELECT k, u, v, k_l_ts FROM t FOR SYSTEM_TIME FROM {} TO {} WHERE k = {k} ORDER BY k_l_ts DESC",
+                written(from),
+                written(to)
+            ),
+            match from < to {
+                true => self.model.between(from, to - 1),
+                false => Vec::new(),
+            }
+            .into_iter()
+            .filter(|row| row.starts_with(&format!("{k}|")))
+            .collect(),
+        ));
+        queries
     }
 
     /// A moment as a time stamp. The test begins at 2027-01-15 08:00 UTC.
