@@ -215,7 +215,7 @@ fn asking_catalogs(
 }
 
 /// With its constants computed. One that cannot be computed fails when it is evaluated, if it ever is.
-fn folded(expr: &Expr) -> Expr {
+pub(super) fn folded(expr: &Expr) -> Expr {
     tree::fold_constants(expr.clone()).unwrap_or_else(|_| expr.clone())
 }
 

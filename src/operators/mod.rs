@@ -21,6 +21,7 @@ mod few_columns;
 mod float_aggregate;
 mod float_sums;
 mod fold_expr;
+pub mod formula;
 mod frame_rows;
 mod framed_call;
 pub mod generic_plan;

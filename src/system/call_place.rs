@@ -9,7 +9,7 @@ pub struct CallPlace {
     /// That of the body whose statement calls it.
     around: Option<Arc<CallPlace>>,
     /// What runs, as CONTEXT names it.
-    body: String,
+    body: Arc<str>,
     at: Mutex<At>,
 }
 
@@ -36,7 +36,7 @@ pub enum Step {
 
 impl CallPlace {
     /// At the beginning of a body, called at a place of another.
-    pub fn new(body: String, around: Option<Arc<CallPlace>>) -> Arc<CallPlace> {
+    pub fn new(body: Arc<str>, around: Option<Arc<CallPlace>>) -> Arc<CallPlace> {
         Arc::new(CallPlace {
             around,
             body,
@@ -62,7 +62,7 @@ impl CallPlace {
             let At { step, text } = at.lock().unwrap_or_else(PoisonError::into_inner).clone();
             lines.extend(text.map(|text| format!("SQL statement \"{text}\"")));
             lines.push(match step {
-                Step::Before => body.clone(),
+                Step::Before => body.to_string(),
                 Step::Line(line, statement) => format!("{body} line {line} at {statement}"),
                 Step::Nth(number) => format!("{body} statement {number}"),
             });
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn a_place_says_what_is_around_it() {
-        let outer = CallPlace::new("PL/pgSQL function a()".to_string(), None);
+        let outer = CallPlace::new("PL/pgSQL function a()".into(), None);
         outer.go_to(Step::Line(3, "PERFORM"));
         outer.runs(Some("SELECT b()".into()));
-        let inner = CallPlace::new("SQL function \"b\"".to_string(), Some(outer));
+        let inner = CallPlace::new("SQL function \"b\"".into(), Some(outer));
         assert_eq!(inner.go_to(Step::Nth(1)), Step::Before);
         assert_eq!(
             inner.context(),

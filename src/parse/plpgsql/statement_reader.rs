@@ -136,18 +136,20 @@ impl Reader<'_> {
     fn case(&mut self) -> Result<Kind> {
         let operand = match self.is_word("when") {
             true => None,
-            false => Some(self.until_word("when")?),
+            false => Some((
+                format!("__Case__Variable_{}__", self.at),
+                self.until_word("when")?,
+            )),
         };
-        let mut branches: Vec<(Vec<Fragment>, Vec<Statement>)> = Vec::new();
+        let mut branches: Vec<(Fragment, Vec<Statement>)> = Vec::new();
         while self.word("when") {
-            let is_then = |token: &Token| matches!(token, Token::Word(word) if word == "then");
-            let values = match operand {
-                Some(_) => self.list_until(is_then)?,
-                None => vec![self.text_until(is_then)?],
-            };
+            let mut condition = self.until_word("then")?;
+            if let Some((variable, _)) = &operand {
+                condition.text = format!("\"{variable}\" IN ({})", condition.text);
+            }
             self.at += 1;
             let body = self.statements(&["when", "else", "end"])?;
-            branches.push((values, body));
+            branches.push((condition, body));
         }
         if branches.is_empty() {
             return Err(self.syntax_error());

@@ -200,8 +200,9 @@ pub enum Kind {
     },
     /// CASE; `otherwise` is `None` where there is no ELSE.
     Case {
-        operand: Option<Fragment>,
-        branches: Vec<(Vec<Fragment>, Vec<Statement>)>,
+        /// What the values of branches are compared with, and the variable that holds it, which their conditions name.
+        operand: Option<(String, Fragment)>,
+        branches: Vec<(Fragment, Vec<Statement>)>,
         otherwise: Option<Vec<Statement>>,
     },
     /// LOOP.

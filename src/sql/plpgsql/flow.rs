@@ -55,7 +55,7 @@ impl Frame {
         match &declaration.kind {
             DeclarationKind::Alias(of) => {
                 let (at, _) = self.resolve(std::slice::from_ref(of))?;
-                self.names.push(super::frame::Name {
+                self.names.push(super::variable::Name {
                     name: declaration.name.clone(),
                     qualifier: label.cloned(),
                     at,
@@ -170,7 +170,7 @@ impl Frame {
         };
         error
             .without_place()
-            .within(format!("PL/pgSQL function {} line {line} {what}", self.name))
+            .within(format!("{} line {line} {what}", self.program.title))
     }
 
     async fn statement(&mut self, statement: &Statement) -> Result<Flow> {
@@ -301,7 +301,8 @@ impl Frame {
         }
         let evaluated = match target.subscripts.is_empty() {
             true => self.evaluate_plain(value, "assignment source").await,
-            false => self.with_part(target, value).await,
+            // As UPDATE would have it.
+            false => self.run_assignment(target, &value.text).await,
         };
         let (value, from) = evaluated.map_err(|error| match self.tells_of(&error, &value.text) {
             true => error.within(format!(
@@ -313,20 +314,6 @@ impl Frame {
             false => error,
         })?;
         self.assign_to(target, value, &from).await
-    }
-
-    /// The whole of what the variable holds, with a part of it replaced, as UPDATE would have it.
-    async fn with_part(&mut self, target: &Target, value: &Fragment) -> Result<(Value, SqlType)> {
-        let mut ran = self.run_assignment(target, &value.text).await?;
-        let ty = ran
-            .columns
-            .first()
-            .map_or(SqlType::Unknown, |column| column.ty.clone());
-        let row = ran.rows.next().await?;
-        Ok((
-            row.and_then(|row| row.into_iter().next()).unwrap_or(Value::Null),
-            ty,
-        ))
     }
 
     /// Gives a variable, or a field, a value.
@@ -341,7 +328,7 @@ impl Frame {
         let record = target.parts[target.parts.len() - 2].clone();
         let fields = match &mut self.variables[at].holder {
             Holder::Row(fields) | Holder::Record(Some(fields)) => fields,
-            _ => return Err(super::frame::unassigned(&record)),
+            _ => return Err(super::variable::unassigned(&record)),
         };
         let Some(known) = fields.all.iter_mut().find(|known| known.name == field) else {
             return Err(Raised::new("42703", format!("record \"{record}\" has no field \"{field}\"")).into());
@@ -356,34 +343,40 @@ impl Frame {
 
     async fn case(
         &mut self,
-        operand: Option<&Fragment>,
-        branches: &[(Vec<Fragment>, Vec<Statement>)],
+        operand: Option<&(String, Fragment)>,
+        branches: &[(Fragment, Vec<Statement>)],
         otherwise: Option<&[Statement]>,
     ) -> Result<Flow> {
-        for (values, body) in branches {
-            for value in values {
-                let holds = match operand {
-                    None => self.is_true(value).await?,
-                    Some(operand) => {
-                        let text = format!("SELECT ({}) = ({})", operand.text, value.text);
-                        let mut ran = self.run_text(&text).await?;
-                        let row = ran.rows.next().await?;
-                        row.and_then(|row| row.into_iter().next()) == Some(Value::Bool(true))
-                    }
-                };
-                if holds {
-                    return self.statements(body).await;
-                }
-            }
-        }
-        match otherwise {
-            Some(otherwise) => self.statements(otherwise).await,
-            None => Err(Raised {
+        let (names, variables) = (self.names.len(), self.variables.len());
+        let chosen = self.branch(operand, branches).await;
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        match (chosen?, otherwise) {
+            (Some(body), _) | (None, Some(body)) => self.statements(body).await,
+            (None, None) => Err(Raised {
                 hint: Some("CASE statement is missing ELSE part.".to_string()),
                 ..Raised::new("20000", "case not found")
             }
             .into()),
         }
+    }
+
+    /// The first branch whose condition holds. The operand is computed once, into a variable that the conditions name.
+    async fn branch<'a>(
+        &mut self,
+        operand: Option<&(String, Fragment)>,
+        branches: &'a [(Fragment, Vec<Statement>)],
+    ) -> Result<Option<&'a [Statement]>> {
+        if let Some((name, operand)) = operand {
+            let (value, ty) = self.evaluate(operand).await?;
+            self.declare(name, None, Variable::of(Holder::of_result(ty, value)));
+        }
+        for (condition, body) in branches {
+            if self.is_true(condition).await? {
+                return Ok(Some(body));
+            }
+        }
+        Ok(None)
     }
 
     /// A round of a loop. `Some`: where the loop leads to.
@@ -547,14 +540,6 @@ impl Frame {
             _ => return Ok(()),
         };
         Err(Raised::new("42804", message).into())
-    }
-
-    /// Runs a text that no body keeps, with the variables that it names.
-    pub(super) async fn run_text(
-        &mut self,
-        text: &str,
-    ) -> Result<crate::sql::routine_run::statement_run::Ran> {
-        self.run_made("", text).await
     }
 }
 

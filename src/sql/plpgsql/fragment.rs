@@ -1,48 +1,49 @@
 //! Expressions and statements of a body: each becomes a statement of the engine, in which the names of variables stand for parameters. The
 //! same as long as the variables that it may name are of the same types.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::frame::{Frame, Name, unassigned};
-use super::prepared::{Prepared, only_statement};
-use super::variable::{Field, Holder};
+use super::frame::Frame;
+use super::prepared::{Known, Prepared, only_statement};
+use super::sight::Scope;
+use super::variable::Holder;
+use super::words::Words;
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Fragment, Target};
 use crate::sql::Statement;
 use crate::sql::open_cursor::Cursor;
 use crate::sql::routine_run::statement_run::{Ran, open_statement};
-use crate::system::{Variable, Variables};
-use crate::types::{CatalogType, SqlType, Value};
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Frame {
     /// Runs a fragment with `before` in front of it. `&str`s stand where the body keeps them.
     pub(super) async fn run_fragment(&mut self, before: &str, text: &str) -> Result<Ran> {
-        let statement = self.bind_fragment(before, text)?;
+        let prepared = self.fragment(before, text);
+        self.run_prepared(&prepared, reads_anew(before, text)).await
+    }
+
+    /// Runs what a fragment has become.
+    pub(super) async fn run_prepared(&mut self, prepared: &Prepared, reads_anew: bool) -> Result<Ran> {
+        let (known, values) = self.known(prepared)?;
+        let statement = self.enter_known(&known, values);
         self.ctx.cursor_position = match &statement.parsed.current_of {
             Some(cursor) => Some(self.position_of(cursor).await?),
             None => None,
         };
-        let ran = self.run_entered(&statement, reads_anew(before, text), true).await;
+        let ran = self.run_entered(&statement, reads_anew, true).await;
         self.ctx.variables = None;
         self.ctx.cursor_position = None;
         ran
     }
 
     /// Computes the whole of a variable with a part of it replaced.
-    pub(super) async fn run_assignment(&mut self, target: &Target, value: &str) -> Result<Ran> {
-        let place = value.as_ptr() as usize;
+    pub(super) async fn run_assignment(&mut self, target: &Target, value: &str) -> Result<(Value, SqlType)> {
         let prepared = self
             .program
-            .prepared(place, || Ok(Prepared::of_assignment(target, value)))?;
-        let (variables, values) = self.visible(&prepared)?;
-        let (variables, statement) = prepared.statement(variables, &self.ctx.common_rows)?;
-        self.ctx.variables = Some(variables);
-        self.bind(values);
-        let ran = self.run_entered(&statement, value.contains('('), true).await;
-        self.ctx.variables = None;
-        ran
+            .prepared(value, || Prepared::of_assignment(target, value));
+        self.evaluate_prepared(&prepared, value.contains('('), "assignment source")
+            .await
     }
 
     /// Opens a cursor over a fragment.
@@ -55,15 +56,33 @@ impl Frame {
 
     /// The statement of a fragment, with the variables that it may name as what it runs with.
     pub(super) fn bind_fragment(&mut self, before: &str, text: &str) -> Result<Arc<Statement>> {
-        let place = text.as_ptr() as usize;
-        let prepared = self
-            .program
-            .prepared(place, || Ok(Prepared::new(format!("{before}{text}"))))?;
-        let (variables, values) = self.visible(&prepared)?;
-        let (variables, statement) = prepared.statement(variables, &self.ctx.common_rows)?;
-        self.ctx.variables = Some(variables);
-        self.bind(values);
-        Ok(statement)
+        let prepared = self.fragment(before, text);
+        let (known, values) = self.known(&prepared)?;
+        Ok(self.enter_known(&known, values))
+    }
+
+    fn fragment(&self, before: &str, text: &str) -> Arc<Prepared> {
+        self.program
+            .prepared(text, || Prepared::new(format!("{before}{text}")))
+    }
+
+    /// What it is for the variables in sight, and their values.
+    fn known(&self, prepared: &Prepared) -> Result<(Arc<Known>, Vec<Value>)> {
+        let scope = Scope {
+            variables: &self.variables,
+            names: &self.names,
+            inputs: &self.inputs,
+            conflict: self.conflict(),
+        };
+        prepared.known(&scope, &self.ctx.common_rows)
+    }
+
+    /// The statement, with what it runs with.
+    fn enter_known(&mut self, known: &Known, values: Vec<Value>) -> Arc<Statement> {
+        self.ctx.variables = Some(Arc::clone(&known.variables));
+        self.ctx.parameter_types = Arc::clone(&known.types);
+        self.ctx.parameters = values.into();
+        Arc::clone(&known.statement)
     }
 
     pub(super) fn bind(&mut self, values: Vec<(Value, SqlType)>) {
@@ -101,81 +120,6 @@ impl Frame {
         Ok(Cursor::new(opened, scroll, settings, memory))
     }
 
-    /// The variables that a text may name, and their values: the arguments first, which it may name by number.
-    fn visible(&self, prepared: &Prepared) -> Result<(Variables, Vec<(Value, SqlType)>)> {
-        let words = &prepared.words;
-        let mut values: Vec<(Value, SqlType)> = Vec::new();
-        if words.iter().any(|word| word.starts_with('$')) {
-            for at in &self.inputs {
-                values.extend(self.variables[*at].holder.whole());
-            }
-        }
-        let mut all: Vec<Variable> = Vec::new();
-        for name in self.names.iter().rev() {
-            if !words.contains(&name.name) || name.name.starts_with('$') {
-                continue;
-            }
-            let qualifiers: Vec<String> = name.qualifier.iter().cloned().collect();
-            let mut add = |record: Option<&String>, own: &str, value: &Value, ty: &SqlType| {
-                values.push((value.clone(), ty.clone()));
-                all.push(Variable {
-                    qualifiers: qualifiers.clone(),
-                    record: record.cloned(),
-                    name: own.to_string(),
-                    parameter: values.len(),
-                    ty: ty.clone(),
-                });
-            };
-            match &self.variables[name.at].holder {
-                Holder::Scalar { ty, value } => add(None, &name.name, value, ty),
-                Holder::Row(fields) | Holder::Record(Some(fields)) => {
-                    // The first is among them in any case, so that a field that is not there is told of.
-                    let is_named = |field: &Field| {
-                        words.contains(&field.name) || words.contains(&field.name.to_lowercase())
-                    };
-                    let named = fields
-                        .all
-                        .iter()
-                        .enumerate()
-                        .filter(|(at, field)| *at == 0 || is_named(field));
-                    for (_, field) in named {
-                        add(Some(&name.name), &field.name, &field.value, &field.ty);
-                    }
-                    if prepared.rows.contains(&name.name)
-                        && let Some((value, ty)) = self.variables[name.at].holder.whole()
-                    {
-                        add(None, &name.name, &value, &ty);
-                    }
-                }
-                // All of it is NULL; what its fields are nobody knows.
-                Holder::Record(None) if prepared.rows.contains(&name.name) => {
-                    add(
-                        None,
-                        &name.name,
-                        &Value::Null,
-                        &SqlType::Catalog(CatalogType::Record),
-                    );
-                }
-                // The text means one of the same name around it.
-                Holder::Record(None) if self.hidden_is_named(name, words) => {}
-                Holder::Record(None) => return Err(unassigned(&name.name)),
-            }
-        }
-        let variables = Variables {
-            all,
-            conflict: self.conflict(),
-        };
-        Ok((variables, values))
-    }
-
-    /// Whether the words name the block or the function of another variable of this name, which it hides.
-    fn hidden_is_named(&self, name: &Name, words: &BTreeSet<String>) -> bool {
-        let is_named = |qualifier: &String| words.contains(qualifier);
-        self.names.iter().any(|other| {
-            other.at != name.at && other.name == name.name && other.qualifier.as_ref().is_some_and(is_named)
-        })
-    }
-
     /// The value of an expression. Errors: 42601 for several columns, 21000 for several rows.
     pub(super) async fn evaluate(&mut self, expression: &Fragment) -> Result<(Value, SqlType)> {
         let evaluated = self.evaluate_plain(expression, "query").await;
@@ -190,7 +134,7 @@ impl Frame {
         if is_of_analysis(error) {
             return false;
         }
-        let words = Prepared::new(text.to_string()).words;
+        let words = Words::of(text);
         let is_query = words.contains("select") || words.contains("from");
         // A function that it calls fails at a place of its own: only a query is another around that.
         is_query || error.context().is_none() && !self.names.iter().any(|known| words.contains(&known.name))
@@ -205,7 +149,29 @@ impl Frame {
         if let Some(value) = self.plain_value(&expression.text) {
             return Ok(value);
         }
-        let mut ran = self.run_fragment("SELECT ", &expression.text).await?;
+        let prepared = self.fragment("SELECT ", &expression.text);
+        let reads_anew = reads_anew("SELECT ", &expression.text);
+        self.evaluate_prepared(&prepared, reads_anew, what).await
+    }
+
+    /// The value of a query of one: of an expression over variables alone as a formula, otherwise as what the statement gives.
+    async fn evaluate_prepared(
+        &mut self,
+        prepared: &Prepared,
+        reads_anew: bool,
+        what: &str,
+    ) -> Result<(Value, SqlType)> {
+        let (known, values) = self.known(prepared)?;
+        if let Some(changed) = self.ctx.settings.with_requested() {
+            self.ctx.settings = Arc::new(changed);
+        }
+        if let Some(computed) = known.compute(&self.ctx, &values) {
+            return computed;
+        }
+        let statement = self.enter_known(&known, values);
+        let ran = self.run_entered(&statement, reads_anew, true).await;
+        self.ctx.variables = None;
+        let mut ran = ran?;
         let [column] = ran.columns.as_slice() else {
             let message = format!("{what} returned {} columns", ran.columns.len());
             return Err(Raised::new("42601", message).into());
@@ -253,7 +219,7 @@ impl Frame {
 }
 
 /// Whether a fragment may read what others have committed meanwhile: an expression over variables alone does not.
-fn reads_anew(before: &str, text: &str) -> bool {
+pub(super) fn reads_anew(before: &str, text: &str) -> bool {
     let reads = |words: &[u8]| words.eq_ignore_ascii_case(b"from");
     before.is_empty() || text.contains('(') || text.as_bytes().windows(4).any(reads)
 }

@@ -3,9 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::name_in_context;
 use super::program::Program;
-use super::variable::{Holder, Variable};
+use super::variable::{Holder, Name, Variable};
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineResult, RoutineType};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, VariableConflict};
@@ -15,16 +14,6 @@ use crate::sql::routine_run::{element_of, returned_types};
 use crate::system::{CallPlace, RoutineCall, StatementContext, Step};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// A name that a statement may use.
-#[derive(Debug, Clone)]
-pub(super) struct Name {
-    pub(super) name: String,
-    /// The label of its block, or its function.
-    pub(super) qualifier: Option<String>,
-    /// The place of the variable.
-    pub(super) at: usize,
-}
 
 /// Where a statement leads.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +33,6 @@ pub(super) enum Flow {
 pub(super) struct Frame {
     pub(super) ctx: StatementContext,
     pub(super) program: Arc<Program>,
-    /// As CONTEXT names it.
-    pub(super) name: String,
     pub(super) routine: Option<Arc<RoutineDef>>,
     /// The types of the call's arguments.
     pub(super) types: Vec<SqlType>,
@@ -77,23 +64,14 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Of the code of a DO.
-    pub(super) fn of_block(ctx: StatementContext, program: Arc<Program>) -> Frame {
-        Frame::named(ctx, program, "inline_code_block".to_string())
-    }
-
-    /// Of a body that CONTEXT names so.
-    fn named(mut ctx: StatementContext, program: Arc<Program>, name: String) -> Frame {
-        ctx.place = Some(CallPlace::new(
-            format!("PL/pgSQL function {name}"),
-            ctx.place.take(),
-        ));
+    /// Of the code of a DO, or of a function without its arguments.
+    pub(super) fn of_block(mut ctx: StatementContext, program: Arc<Program>) -> Frame {
+        ctx.place = Some(CallPlace::new(Arc::clone(&program.title), ctx.place.take()));
         let control = ctx.transaction_control.as_ref();
         let mut frame = Frame {
             transactions_seen: control.map_or(0, |control| control.ended()),
             ctx,
             program,
-            name,
             routine: None,
             types: Vec::new(),
             wanted: None,
@@ -128,7 +106,7 @@ impl Frame {
         let mut frame = Frame {
             wanted,
             types: call.types.clone(),
-            ..Frame::named(ctx, program, name_in_context(&routine))
+            ..Frame::of_block(ctx, program)
         };
         let mut given = call.arguments.iter().zip(&call.types);
         for argument in &routine.arguments {
@@ -265,7 +243,7 @@ impl Frame {
     }
 
     fn no_return(&self, message: &str) -> Error {
-        Error::from(Raised::new("2F005", message)).within(format!("PL/pgSQL function {}", self.name))
+        Error::from(Raised::new("2F005", message)).within(self.program.title.to_string())
     }
 
     /// The values of OUT.
@@ -308,12 +286,4 @@ impl Frame {
         tokio::task::consume_budget().await;
         Ok(())
     }
-}
-
-pub(super) fn unassigned(name: &str) -> Error {
-    Raised {
-        detail: Some("The tuple structure of a not-yet-assigned record is indeterminate.".to_string()),
-        ..Raised::new("55000", format!("record \"{name}\" is not assigned yet"))
-    }
-    .into()
 }

@@ -13,9 +13,11 @@ mod program;
 mod raise;
 mod returned;
 mod rows;
+mod sight;
 mod transactions;
 mod trigger;
 mod variable;
+mod words;
 
 use std::sync::Arc;
 

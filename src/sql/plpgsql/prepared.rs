@@ -1,33 +1,95 @@
 //! `Prepared`: the statement that a fragment of a body has become, kept as long as the variables that it may name are of the same types.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlparser::ast;
 
+use super::sight::{Layout, Scope};
+use super::words::Words;
 use crate::error::StatementFault;
+use crate::operators::formula::Formula;
 use crate::parse::plpgsql::tree::Target;
 use crate::parse::subscript_assignment::with_root;
+use crate::query::QueryPlan;
+use crate::scan::OutputColumn;
 use crate::sql::Statement;
-use crate::system::{CommonRows, Variables};
+use crate::system::{CommonRows, StatementContext, Variables};
+use crate::tree::Plan;
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// What a fragment has become.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// The words in it.
-    pub(super) words: BTreeSet<String>,
-    /// Those that no name stands behind: as a record's they mean all of it.
-    pub(super) rows: BTreeSet<String>,
-    /// The statement, for these variables and tables of a trigger.
-    statement: Mutex<Option<Known>>,
+    words: Words,
+    /// What it was for the variables last seen.
+    known: Mutex<Option<Arc<Known>>>,
     text: String,
     /// Of an assignment to a part of a variable: its name.
     assigned: Option<Vec<String>>,
 }
 
-/// The variables and tables that a statement was made for, and it.
-type Known = (Arc<Variables>, Arc<[CommonRows]>, Arc<Statement>);
+/// What it is for variables of these types.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// Where their values are found. `None`: they have to be looked for each time.
+    layout: Option<Layout>,
+    pub(super) variables: Arc<Variables>,
+    /// The types of all that it may name.
+    pub(super) types: Arc<[SqlType]>,
+    /// Of a trigger.
+    tables: Arc<[CommonRows]>,
+    pub(super) statement: Arc<Statement>,
+    formula: Mutex<Option<KnownFormula>>,
+}
+
+/// The plan of a query, and the formula that it is, with the column that it gives.
+type KnownFormula = (Arc<QueryPlan>, Option<Arc<(Formula, OutputColumn)>>);
+
+impl Known {
+    /// Whether the tables of a trigger are those that it was made for.
+    fn is_for(&self, tables: &[CommonRows]) -> bool {
+        let mut both = self.tables.iter().zip(tables);
+        self.tables.len() == tables.len() && both.all(|(known, table)| known.is_like(table))
+    }
+
+    /// Its value and type, where it is an expression over the variables alone, and is planned. Errors: the expression's.
+    pub(super) fn compute(
+        &self,
+        ctx: &StatementContext,
+        values: &[Value],
+    ) -> Option<Result<(Value, SqlType)>> {
+        let plan = self.statement.kept_query()?.get(ctx.plan_basis())?;
+        let formula = {
+            let mut known = self.formula.lock().unwrap_or_else(PoisonError::into_inner);
+            match known.as_ref() {
+                Some((of, formula)) if Arc::ptr_eq(of, &plan) => formula.clone()?,
+                _ => {
+                    let formula = self.formula_of(&plan).map(Arc::new);
+                    *known = Some((plan, formula.clone()));
+                    formula?
+                }
+            }
+        };
+        let (formula, column) = &*formula;
+        let computed = formula.compute(values, &column.ty);
+        let computed = computed.map(|value| (value, column.decided_type()));
+        Some(computed.map_err(|error| self.statement.parsed.locate(error)))
+    }
+
+    fn formula_of(&self, plan: &QueryPlan) -> Option<(Formula, OutputColumn)> {
+        let Plan::Projection(row) = plan.bound() else {
+            return None;
+        };
+        let columns = plan.columns();
+        match (row.expr.as_slice(), &*columns) {
+            ([expr], [column]) if plan.is_of_constants() && *plan.parameters() == *self.types => {
+                Some((Formula::of(expr, &self.types)?, column.clone()))
+            }
+            _ => None,
+        }
+    }
+}
 
 impl Prepared {
     /// Of `name[1] := value`: a query of the whole that the variable holds, with the part replaced.
@@ -43,48 +105,43 @@ impl Prepared {
     /// Of the text of a statement.
     pub(super) fn new(text: String) -> Prepared {
         let text = with_arguments_from_one(text);
-        // A text that stands between quotes names nothing.
-        let named = crate::parse::without_strings(&text);
-        let mut words: BTreeSet<String> = named
-            .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
-            .map(str::to_lowercase)
-            .collect();
-        // What stands in quotes is what it is.
-        words.extend(named.split('"').skip(1).step_by(2).map(str::to_string));
         Prepared {
-            rows: bare_words(&named),
-            words,
-            statement: Mutex::default(),
+            words: Words::of(&text),
+            known: Mutex::default(),
             text,
             assigned: None,
         }
     }
 
-    /// The statement that names these variables, and these tables of a trigger. Errors: 42601.
-    pub(super) fn statement(
-        &self,
-        variables: Variables,
-        tables: &Arc<[CommonRows]>,
-    ) -> Result<(Arc<Variables>, Arc<Statement>)> {
-        let mut known = self.statement.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, bound_with, statement)) = known.as_ref()
-            && **known == variables
-            && bound_with.len() == tables.len()
-            && bound_with
-                .iter()
-                .zip(&**tables)
-                .all(|(known, table)| known.is_like(table))
+    /// What it is for the variables at hand, and their values. Errors: 42601; 55000 for a record that nothing was assigned to.
+    /// `tables`: those of the trigger.
+    pub(super) fn known(&self, scope: &Scope<'_>, tables: &[CommonRows]) -> Result<(Arc<Known>, Vec<Value>)> {
+        let mut last = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let last_good = last.as_ref().filter(|known| known.is_for(tables));
+        if let Some(known) = last_good
+            && let Some(layout) = &known.layout
+            && let Some(values) = layout.values(scope)
         {
-            return Ok((Arc::clone(known), Arc::clone(statement)));
+            return Ok((Arc::clone(known), values));
         }
-        let statement = match &self.assigned {
-            None => only_statement(&self.text)?,
-            Some(parts) => part_assignment(&self.text, parts)?,
+        let seen = scope.visible(&self.words)?;
+        let as_before = last_good.filter(|known| *known.variables == seen.variables);
+        let statement = match (as_before, &self.assigned) {
+            (Some(known), _) => Arc::clone(&known.statement),
+            (None, None) => Arc::new(only_statement(&self.text)?),
+            (None, Some(parts)) => Arc::new(part_assignment(&self.text, parts)?),
         };
-        let (variables, statement) = (Arc::new(variables), Arc::new(statement));
-        let tables = tables.iter().map(CommonRows::anew).collect();
-        *known = Some((Arc::clone(&variables), tables, Arc::clone(&statement)));
-        Ok((variables, statement))
+        let (values, types): (Vec<_>, Vec<_>) = seen.values.into_iter().unzip();
+        let known = Arc::new(Known {
+            layout: seen.layout,
+            variables: Arc::new(seen.variables),
+            types: types.into(),
+            tables: tables.iter().map(CommonRows::anew).collect(),
+            statement,
+            formula: Mutex::default(),
+        });
+        *last = Some(Arc::clone(&known));
+        Ok((known, values))
     }
 }
 
@@ -126,37 +183,6 @@ fn with_arguments_from_one(text: String) -> String {
     }
     counted.push_str(&text[copied..]);
     counted
-}
-
-/// The words of a text behind which no point and name stand.
-fn bare_words(text: &str) -> BTreeSet<String> {
-    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    let mut words = BTreeSet::new();
-    let (mut rest, mut in_quotes) = (text, false);
-    while let Some(start) = rest.find(|c: char| is_of_word(c) || c == '"') {
-        rest = &rest[start..];
-        if let Some(after) = rest.strip_prefix('"') {
-            (rest, in_quotes) = (after, !in_quotes);
-            if !in_quotes {
-                continue;
-            }
-        }
-        let end = match in_quotes {
-            true => rest.find('"'),
-            false => rest.find(|c: char| !is_of_word(c)),
-        };
-        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let behind = after.trim_start_matches('"').trim_start();
-        let behind = behind.strip_prefix('.').map(str::trim_start);
-        if behind.is_none_or(|behind| !behind.starts_with(|c: char| is_of_word(c) || c == '"')) {
-            words.insert(match in_quotes {
-                true => word.to_string(),
-                false => word.to_lowercase(),
-            });
-        }
-        rest = after;
-    }
-    words
 }
 
 /// SELECT of what an UPDATE's only assignment computes, of a variable where it names a column. Errors: 42601.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::name_in_context;
 use super::prepared::Prepared;
 use crate::Error;
 use crate::Result;
@@ -18,6 +19,8 @@ use crate::system::StatementContext;
 #[derive(Debug)]
 pub(in crate::sql) struct Program {
     pub(super) body: Body,
+    /// As CONTEXT names it.
+    pub(super) title: Arc<str>,
     /// What fragments have become, by where they stand in memory.
     prepared: Mutex<HashMap<usize, Arc<Prepared>>>,
 }
@@ -43,25 +46,23 @@ impl Program {
         let checks = Checks { routine };
         checks.block(&body.block, &Around::default())?;
         check_syntax_of_block(&body.block)?;
+        let name = match routine {
+            Some(routine) => name_in_context(routine),
+            None => "inline_code_block".to_string(),
+        };
         Ok(Program {
             body,
+            title: format!("PL/pgSQL function {name}").into(),
             prepared: Mutex::default(),
         })
     }
 
-    /// What a fragment has become, made where it has not yet.
-    pub(super) fn prepared(
-        &self,
-        place: usize,
-        make: impl FnOnce() -> Result<Prepared>,
-    ) -> Result<Arc<Prepared>> {
+    /// What a fragment has become, made where it has not yet. `text` stands where the body keeps it.
+    pub(super) fn prepared(&self, text: &str, make: impl FnOnce() -> Prepared) -> Arc<Prepared> {
+        let place = text.as_ptr() as usize;
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = prepared.get(&place) {
-            return Ok(Arc::clone(known));
-        }
-        let made = Arc::new(make()?);
-        prepared.insert(place, Arc::clone(&made));
-        Ok(made)
+        let known = prepared.entry(place).or_insert_with(|| Arc::new(make()));
+        Arc::clone(known)
     }
 
     /// Errors: those of the types of its variables, and of the syntax of its fragments.
@@ -206,8 +207,9 @@ fn fragments(kind: &Kind) -> Vec<(bool, &Fragment)> {
         Kind::Case {
             operand, branches, ..
         } => {
-            let values = branches.iter().flat_map(|(values, _)| values);
-            operand.iter().chain(values).map(|part| (false, part)).collect()
+            let operand = operand.iter().map(|(_, operand)| operand);
+            let conditions = branches.iter().map(|(condition, _)| condition);
+            operand.chain(conditions).map(|part| (false, part)).collect()
         }
         Kind::While { condition, .. } => vec![(false, condition)],
         Kind::ForInteger { from, to, step, .. } => [from, to]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::fragment::reads_anew;
 use super::frame::Frame;
+use super::prepared::Prepared;
 use super::variable::{Field, Holder};
 use crate::catalog::RoutineResult;
 use crate::error::Raised;
@@ -24,8 +26,8 @@ impl Frame {
         let value = self.wanted_value(value, from).await.map_err(|error| {
             self.is_located = true;
             error.within(format!(
-                "PL/pgSQL function {} while casting return value to function's return type",
-                self.name
+                "{} while casting return value to function's return type",
+                self.program.title
             ))
         })?;
         self.returned = Some(vec![value]);
@@ -60,10 +62,15 @@ impl Frame {
                 _ => Ok(Vec::new()),
             };
         }
+        if value.text.trim().eq_ignore_ascii_case("null") {
+            return Ok(Vec::new());
+        }
         let list = unwrapped(&value.text);
         let is_list = list.trim() != value.text.trim();
-        let row = self.run_made("SELECT ", &list).await?;
-        let mut ran = row;
+        let prepared = self
+            .program
+            .prepared(&value.text, || Prepared::new(format!("SELECT {list}")));
+        let mut ran = self.run_prepared(&prepared, reads_anew("SELECT ", &list)).await?;
         let columns = super::rows::columns_of(&ran);
         let values = ran.rows.next().await?.unwrap_or_default();
         if let ([(_, SqlType::Record(row))], [value]) = (columns.as_slice(), values.as_slice()) {

@@ -325,16 +325,6 @@ impl Frame {
         self.set_found(any);
         Ok(result)
     }
-
-    /// Runs a text that no body keeps, with the variables that it names.
-    pub(super) async fn run_made(&mut self, before: &str, text: &str) -> Result<Ran> {
-        let program = std::sync::Arc::clone(&self.program);
-        // Another program's fragments are its own.
-        self.program = std::sync::Arc::new(super::Program::read("BEGIN END", None)?);
-        let ran = self.run_fragment(before, text).await;
-        self.program = program;
-        ran
-    }
 }
 
 /// The names and types of what a statement gives; `Unknown` for a column that nobody has written yet.

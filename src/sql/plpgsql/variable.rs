@@ -26,16 +26,19 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// What a record has of a column of a row. A literal that nothing gave a type is text, as `row_type` has it.
+    /// What a record has of a column of a row.
     fn of(name: &str, ty: &SqlType, value: Value) -> Field {
-        let (ty, value) = match (ty, value) {
-            (SqlType::Unknown, Value::Unknown(text) | Value::Text(text)) => {
-                (SqlType::Text, Value::Text(text))
-            }
-            (ty, value) => (ty.clone(), value),
-        };
+        let (ty, value) = decided(ty.clone(), value);
         let name = name.to_string();
         Field { name, ty, value }
+    }
+}
+
+/// A literal that nothing gave a type is text, as `row_type` has it.
+fn decided(ty: SqlType, value: Value) -> (SqlType, Value) {
+    match (ty, value) {
+        (SqlType::Unknown, Value::Unknown(text) | Value::Text(text)) => (SqlType::Text, Value::Text(text)),
+        typed => typed,
     }
 }
 
@@ -70,7 +73,7 @@ impl Fields {
     }
 
     /// All of them as one value.
-    fn whole(&self) -> (Value, SqlType) {
+    pub(super) fn whole(&self) -> (Value, SqlType) {
         let values = self.all.iter().map(|field| field.value.clone());
         let value = match self.is_null {
             true => Value::Null,
@@ -78,6 +81,16 @@ impl Fields {
         };
         (value, row_type(&self.all))
     }
+}
+
+/// A name that a statement may use.
+#[derive(Debug, Clone)]
+pub(super) struct Name {
+    pub(super) name: String,
+    /// The label of its block, or its function.
+    pub(super) qualifier: Option<String>,
+    /// The place of the variable.
+    pub(super) at: usize,
 }
 
 /// A variable.
@@ -110,6 +123,12 @@ impl Holder {
             all: fields.collect(),
             is_null,
         })
+    }
+
+    /// Of what an expression gave.
+    pub(super) fn of_result(ty: SqlType, value: Value) -> Holder {
+        let (ty, value) = decided(ty, value);
+        Holder::new(ty, value)
     }
 
     /// All of it as one value; `None`: nothing was assigned to the record.
@@ -394,4 +413,12 @@ pub(super) fn assign_row(
         }
         Holder::Scalar { .. } => Err(Error::internal("a row for a scalar")),
     }
+}
+
+pub(super) fn unassigned(name: &str) -> Error {
+    Raised {
+        detail: Some("The tuple structure of a not-yet-assigned record is indeterminate.".to_string()),
+        ..Raised::new("55000", format!("record \"{name}\" is not assigned yet"))
+    }
+    .into()
 }

@@ -27,7 +27,10 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
     ctx.parameter_types = call.types.clone().into();
     ctx.parameters = call.arguments.into();
     check_commands(&ctx, &routine, &statements)?;
-    let place = CallPlace::new(format!("SQL function \"{}\"", routine.name), ctx.place.take());
+    let place = CallPlace::new(
+        format!("SQL function \"{}\"", routine.name).into(),
+        ctx.place.take(),
+    );
     ctx.place = Some(Arc::clone(&place));
     let mut rows = Vec::new();
     for (at, statement) in statements.iter().enumerate() {
