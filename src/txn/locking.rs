@@ -62,8 +62,21 @@ impl Transaction {
             return Ok(Unlocked::default());
         }
         let locked = self.ask(keys, mode, LockWait::Block, LockAsks::Changes).await?;
-        self.require_unchanged(keys, &locked, mode).await?;
+        self.require_unchanged(keys, &locked, mode, |key| self.is_known(key))
+            .await?;
         Ok(locked.unlocked)
+    }
+
+    /// Locks keys whose values were read at the snapshot. What the transaction has come to know of them since does not count: another part of
+    /// the same statement may have locked them and seen what is newer, which is not what was read. Errors: as [`Transaction::lock`].
+    pub async fn lock_as_read(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
+        let locked = self.ask(keys, mode, LockWait::Block, LockAsks::Changes).await?;
+        let writes = |key: &[u8]| self.lock_buffer().writes(key);
+        self.require_unchanged(keys, &locked, mode, writes).await?;
+        let buffer = self.lock_buffer();
+        let read = keys.iter().map(|key| (key.as_slice(), !buffer.writes(key)));
+        self.locks().note_read(read);
+        Ok(())
     }
 
     /// Locks the records of tables, one after the other, for a statement that reads or writes their rows behind that. Errors: `Conflict`
@@ -103,14 +116,15 @@ impl Transaction {
             return Ok(rows);
         }
         locked.changed.retain(|at| rows.unlocked.is_locked(*at));
-        if mode == LockMode::KeyShare {
-            // What has changed but for its key is as good to those who keep the key.
+        if mode == LockMode::KeyShare && rows.unlocked.waited_for.is_none() {
+            // What has changed but for its key is as good to those who keep the key; who had to wait did so for one that takes it away.
             locked
                 .changed
                 .retain(|at| self.locks().known(&keys[*at]) != Some(Some(true)));
         }
         if self.keeps_snapshot() {
-            self.require_unchanged(keys, &locked, mode).await?;
+            self.require_unchanged(keys, &locked, mode, |key| self.is_known(key))
+                .await?;
         } else {
             // Not what it knows of them: its statement may have read before it knew.
             locked.changed.retain(|at| !self.lock_buffer().writes(&keys[*at]));
@@ -279,9 +293,16 @@ impl Transaction {
     }
 
     /// Errors: `Conflict`, or `ConcurrentDelete` where a transaction that keeps its snapshot cannot begin again with what is there now.
-    async fn require_unchanged(&self, keys: &[Vec<u8>], locked: &Locked, mode: LockMode) -> Result<()> {
+    /// `is_known`: of a key that has changed whether that does not matter.
+    async fn require_unchanged(
+        &self,
+        keys: &[Vec<u8>],
+        locked: &Locked,
+        mode: LockMode,
+        is_known: impl Fn(&[u8]) -> bool,
+    ) -> Result<()> {
         let mut changes = locked.changed.iter();
-        let Some(at) = changes.find(|at| !self.is_known(&keys[**at])) else {
+        let Some(at) = changes.find(|at| !is_known(&keys[**at])) else {
             return Ok(());
         };
         let key = &keys[*at];

@@ -217,7 +217,7 @@ async fn carry_out(
     new_keys.retain(|key| old.foreign_key(&key.name).is_none());
     // What the table has is asked of every row that is written: VALIDATE has only those to ask that are there.
     if lock != LockMode::ShareUpdateExclusive && !(row_checks.is_empty() && new_keys.is_empty()) {
-        verification::shut_writers_out(ctx, old).await?;
+        verification::shut_writers_out(ctx, old, lock).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
     let settled = Settled::of(&indexes);

@@ -35,7 +35,7 @@ pub(super) async fn attach(
         place,
     )?;
     for table in ctx.tree_of(&child)? {
-        verification::shut_writers_out(ctx, &table).await?;
+        verification::shut_writers_out(ctx, &table, LockMode::ShareRowExclusive).await?;
     }
     let mut changed = TableDef::clone(&child);
     changed.partition = Some(partition_of(parent, &child.columns, bound)?);
@@ -131,7 +131,7 @@ async fn check_unreferred(
     let references = now.catalog.references_to_rows_of(parent).into_iter();
     // Those of partitions are of their rows.
     for (by, key) in references.filter(|(by, _)| by.partitioning.is_none()) {
-        verification::shut_writers_out(ctx, by).await?;
+        verification::shut_writers_out(ctx, by, LockMode::ShareRowExclusive).await?;
         // Who writes a row by an older definition takes what was removed for what it refers to.
         writer.put_table_in(TableDef::clone(by), LockMode::ShareRowExclusive)?;
         dml::verify_without_partition(&now, by, key, removed).await?;

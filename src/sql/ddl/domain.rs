@@ -216,7 +216,7 @@ async fn verify(
         .map(|table| TableDef::clone(table))
         .collect();
     for table in tables {
-        super::verification::shut_writers_out(ctx, &table).await?;
+        super::verification::shut_writers_out(ctx, &table, LockMode::ShareRowExclusive).await?;
         for column in table.visible_columns().filter(|column| is_of(column, old)) {
             dml::verify_domain(ctx, &table, column, new).await?;
         }

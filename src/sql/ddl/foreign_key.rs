@@ -200,7 +200,7 @@ pub(super) async fn shut_writers_out(
     keys: &[ForeignKey],
 ) -> Result<()> {
     for referenced in referenced_by(ctx, table, keys)? {
-        verification::shut_writers_out(ctx, &referenced).await?;
+        verification::shut_writers_out(ctx, &referenced, LockMode::ShareRowExclusive).await?;
     }
     Ok(())
 }

@@ -133,7 +133,7 @@ pub(super) async fn settle_new(
         default.name
     );
     for table in now.tree_of(&default)? {
-        verification::shut_writers_out(ctx, &table).await?;
+        verification::shut_writers_out(ctx, &table, LockMode::ShareRowExclusive).await?;
         writer.put_table_in(TableDef::clone(&table), LockMode::ShareRowExclusive)?;
         if table.partitioning.is_none() {
             dml::verify_partition(&now, (parent, default.oid), &table, message.clone()).await?;

@@ -9,6 +9,7 @@ use crate::parse::parse_query;
 use crate::parse::quoting::quote_ident;
 use crate::query;
 use crate::sql::dml;
+use crate::store::LockMode;
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
@@ -72,7 +73,7 @@ async fn restore_foreign_key(ctx: &StatementContext, by: u32, key: &ForeignKey) 
         warn(ctx, message("not restored"), "The table was altered since.");
         return Ok(());
     }
-    verification::shut_writers_out(&now, table).await?;
+    verification::shut_writers_out(&now, table, LockMode::ShareRowExclusive).await?;
     let mut changed = TableDef::clone(table);
     let mut key = key.clone();
     if !key.not_valid {

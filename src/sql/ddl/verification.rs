@@ -178,11 +178,14 @@ pub(super) async fn change_table(
 }
 
 /// From here on until the statement's transaction ends nobody else writes rows of the table, and what the transaction sees of them
-/// is all there is. Errors: `Conflict` where the table was altered since the snapshot, 40P01, 55P03.
-pub(super) async fn shut_writers_out(ctx: &StatementContext, table: &TableDef) -> Result<()> {
+/// is all there is. `lock`: what the statement locks the table in at last, if that is stronger, for whoever reads it meanwhile may write it
+/// next. Errors: `Conflict` where the table was altered since the snapshot, 40P01, 55P03.
+pub(super) async fn shut_writers_out(ctx: &StatementContext, table: &TableDef, lock: LockMode) -> Result<()> {
     let record = [record_key(table.id)];
     // Who begins again for a row that came meanwhile has the lock already.
-    ctx.txn.lock(&record, LockMode::ShareRowExclusive).await?;
+    ctx.txn
+        .lock(&record, lock.max(LockMode::ShareRowExclusive))
+        .await?;
     ctx.txn.guard(&written_key(table.id));
     Ok(())
 }

@@ -122,6 +122,7 @@ impl DeletePlan {
             let FoundPage { columns, others } = self.found.split(&page);
             let rows = widen(table, &self.columns, columns, page.num_rows())?;
             let (rows, beside) = first.take(rows, others.to_vec())?;
+            first.lock(ctx, &rows, LockMode::Replace).await?;
             let at_once = rows_at_once(triggers.is_some() || self.may_write(), rows.num_rows());
             for from in (0..rows.num_rows()).step_by(at_once) {
                 let rows = rows.slice(from, at_once);

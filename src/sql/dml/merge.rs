@@ -14,6 +14,7 @@ use arrow::compute::{concat_batches, filter_record_batch, not};
 use arrow::datatypes::Schema;
 use sqlparser::ast::{self, OutputClause};
 
+use super::lock_as_read::lock_as_read;
 use super::merge_action::{Action, ActionUpdate, add_new_columns};
 use super::merge_kind::{Kind, by_source, check_reachable, has, relations_of, source_of};
 use super::merge_marks::{action_relation, marked, unmatched, with_action};
@@ -36,6 +37,7 @@ use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef, TriggerEvent};
 use crate::codec::row::ColumnId;
 use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows};
 use crate::tree::JoinType;
@@ -396,12 +398,16 @@ impl MergePlan {
     ) -> Result<()> {
         let (txn, table, limits) = (&ctx.txn, &self.target.table, ctx.settings.limits);
         let chosen = self.made_of(ctx, found, chosen).await?;
-        let changed = chosen.updated.iter().map(|(_, old, ..)| old);
         let moved = chosen.moved.iter().map(|(old, _)| old);
-        let deleted = chosen.deleted.iter().map(|(_, old)| old);
+        let changed = chosen.updated.iter().map(|(_, old, ..)| old);
+        let changed: Vec<_> = changed.chain(moved).collect();
+        let deleted: Vec<_> = chosen.deleted.iter().map(|(_, old)| old).collect();
         if self.may_write() || table.has_row_triggers() {
-            check_untouched_by(ctx, table, deleted.chain(changed).chain(moved), began)?;
+            let both = deleted.iter().chain(&changed).copied();
+            check_untouched_by(ctx, table, both, began)?;
         }
+        lock_as_read(ctx, table, &deleted, LockMode::Replace).await?;
+        lock_as_read(ctx, table, &changed, LockMode::Change).await?;
         for (rows, old) in chosen.deleted {
             delete_rows(txn, table, &old, limits).await?;
             references.note_deleted(ctx, table, &old).await?;

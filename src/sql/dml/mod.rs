@@ -24,6 +24,7 @@ mod insert_source;
 mod insert_target;
 mod insert_told;
 mod keyed_statement;
+mod lock_as_read;
 mod merge;
 mod merge_action;
 mod merge_kind;

@@ -14,6 +14,7 @@ use futures::TryStreamExt;
 use futures::stream::BoxStream;
 use sqlparser::ast::{self, Expr, SelectItem, TableWithJoins, UpdateTableFromKind};
 
+use super::lock_as_read::lock_as_read;
 use super::moved_rows::{MovedRows, Parted};
 use super::named_columns::{NamedColumns, returns_all};
 use super::references::References;
@@ -282,6 +283,7 @@ impl UpdatePlan {
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
             // A row that joins with several is updated once, by any of them.
             let (old, values) = first.take(old, others.to_vec())?;
+            first.lock(ctx, &old, mode).await?;
             let at_once = rows_at_once(triggers.is_some() || self.may_write(), old.num_rows());
             for from in (0..old.num_rows()).step_by(at_once) {
                 let mut old = old.slice(from, at_once);
@@ -459,6 +461,7 @@ fn from_tables(update: &ast::Update) -> &[TableWithJoins] {
 /// Which rows are met for the first time, by their keys, and were not written by other parts of the statement. Each is written, so the
 /// transaction's limit bounds them.
 pub(super) struct FirstOfEachKey<'a> {
+    table: &'a TableDef,
     encoder: RowEncoder<'a>,
     seen: HashSet<Vec<u8>>,
     /// The transaction as the statement found it, and as this part of it did.
@@ -475,6 +478,7 @@ impl<'a> FirstOfEachKey<'a> {
         let is_stored = !table.stands_for_view();
         let others = ctx.began.as_ref().filter(|_| is_stored);
         FirstOfEachKey {
+            table,
             encoder: RowEncoder::new(table, ctx.settings.limits),
             seen: HashSet::new(),
             others: others.map(|began| {
@@ -537,5 +541,18 @@ impl<'a> FirstOfEachKey<'a> {
             .iter()
             .map(|array| filter(array, &first).map_err(Error::arrow));
         Ok((rows, beside.collect::<Result<_>>()?))
+    }
+
+    /// Locks rows that are to be written, where the search has not. Errors: as [`Transaction::lock`].
+    pub(super) async fn lock(
+        &self,
+        ctx: &StatementContext,
+        rows: &RecordBatch,
+        mode: LockMode,
+    ) -> Result<()> {
+        match self.joins {
+            true => lock_as_read(ctx, self.table, &[rows], mode).await,
+            false => Ok(()),
+        }
     }
 }
