@@ -64,6 +64,7 @@ pub(crate) use large_object::{
 };
 pub use layout::{RowLayout, row_schema};
 pub use limits::Limits;
+pub use over::remove_rows_over;
 pub use range_figures::{RangeFigures, range_figures};
 pub use read::RowDecoder;
 pub use rekeyed::{

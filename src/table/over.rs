@@ -9,12 +9,14 @@
 
 use std::collections::BTreeMap;
 
+use arrow::array::{Array, ArrayRef};
+
 use super::entry::entry_encoders;
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
 use super::table_lock::lock_for_writes;
 use super::versions;
-use super::{EntryReader, Limits};
+use super::{EntryReader, Limits, StoredKeys};
 use crate::Result;
 use crate::catalog::{TableDef, written_key};
 use crate::codec::keyspace::entry_prefix;
@@ -121,6 +123,19 @@ async fn entries_of_nothing(
     }
     let gone = remove_those_over(txn, table, &rows).await?;
     Ok(gone.into_iter().map(|at| places[at]).collect())
+}
+
+/// Removes of rows, which are told by the columns of their primary keys, those that are over. Errors: `Conflict` where the table's record
+/// has changed; those of locks.
+pub async fn remove_rows_over(txn: &Transaction, table: &TableDef, keys: &[ArrayRef]) -> Result<()> {
+    let stored = StoredKeys::new(table);
+    let count = keys.first().map_or(0, |column| column.len());
+    let rows: Vec<Vec<u8>> = (0..count).map(|row| stored.key(keys, row)).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    lock_for_writes(txn, table).await?;
+    remove_those_over(txn, table, &rows).await.map(drop)
 }
 
 /// The places of the rows among these keys that are over, and are removed, or that are not there.

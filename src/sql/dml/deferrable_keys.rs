@@ -133,6 +133,12 @@ async fn first_repeated(
         run.relation(),
         run.condition(whole.len())
     );
+    if run.may_be_over()? {
+        if run.first_stored_row(&text, &[&keys]).await?.is_none() {
+            return Ok(None);
+        }
+        run.remove_over(&keys).await?;
+    }
     run.first_row(&text, &[&keys]).await
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
 use super::referenced_keys::named_columns;
@@ -12,9 +12,10 @@ use crate::catalog::{ForeignKey, IndexDef, TableDef, record_key};
 use crate::codec::row::ColumnId;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{self, Hints};
-use crate::query::{self, QueryPlan};
+use crate::query::{self, Others, QueryPlan, TargetRows};
 use crate::store::{LockMode, LockWait};
 use crate::system::StatementContext;
+use crate::table::remove_rows_over;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
@@ -164,19 +165,100 @@ impl KeyedStatement {
         Ok((ctx, parsed.ast))
     }
 
+    /// Removes of the rows that have one of the keys those that are over, and that no statement sees: what is asked of the keys is not asked of
+    /// them, and a longer TTL is to bring back none that breaks it. Errors: those of the store and of locks.
+    pub(super) async fn remove_over(&self, keys: &[ArrayRef]) -> Result<()> {
+        let count = keys.first().map_or(0, |column| column.len());
+        if count == 0 {
+            return Ok(());
+        }
+        for table in &self.expiring_tables()? {
+            let relation = qualified(&table.schema, &table.name);
+            let text = format!("DELETE FROM {relation} WHERE {}", self.condition(count));
+            let (ctx, statement) = self.statement(&text, &[keys])?;
+            let ast::Statement::Delete(delete) = &statement else {
+                return Err(Error::internal("a DELETE that is none"));
+            };
+            remove_found_over(&ctx, table, delete.selection.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether rows of the table may be over.
+    pub(super) fn may_be_over(&self) -> Result<bool> {
+        Ok(!self.expiring_tables()?.is_empty())
+    }
+
+    /// The table, or its partitions, as far as rows of them may be over.
+    fn expiring_tables(&self) -> Result<Vec<Arc<TableDef>>> {
+        let mut tables = match self.table.partitioning {
+            Some(_) => self.ctx.leaves_of(&self.table)?,
+            None => vec![Arc::clone(&self.table)],
+        };
+        tables.retain(|table| table.options.expiry.may_be_over());
+        Ok(tables)
+    }
+
     /// The first row of a query of this text, whose keys are `$1` …; `None`: it has none.
     pub(super) async fn first_row(&self, text: &str, keys: &[&[ArrayRef]]) -> Result<Option<Vec<ArrayRef>>> {
         let (ctx, statement) = self.statement(text, keys)?;
-        let ast::Statement::Query(query) = &statement else {
-            return Err(Error::internal("a query that is none"));
-        };
-        let plan = QueryPlan::new(query::plan_query(&ctx, query, &query::known_types(&ctx))?);
-        let rows = plan.run(&ctx).await?;
-        let batches = rows.and_then(|rows| async move { rows.into_batch() });
-        let batches: Vec<_> = batches.try_collect().await?;
-        let found = batches.iter().find(|batch| batch.num_rows() > 0);
-        Ok(found.map(|found| found.columns().to_vec()))
+        first_row_of(&ctx, &statement).await
     }
+
+    /// The same among all rows that are stored, those that are over as well.
+    pub(super) async fn first_stored_row(
+        &self,
+        text: &str,
+        keys: &[&[ArrayRef]],
+    ) -> Result<Option<Vec<ArrayRef>>> {
+        let (ctx, statement) = self.statement(text, keys)?;
+        first_row_of(&seeing_rows_over(&ctx), &statement).await
+    }
+}
+
+async fn first_row_of(ctx: &StatementContext, statement: &ast::Statement) -> Result<Option<Vec<ArrayRef>>> {
+    let ast::Statement::Query(query) = statement else {
+        return Err(Error::internal("a query that is none"));
+    };
+    let plan = QueryPlan::new(query::plan_query(ctx, query, &query::known_types(ctx))?);
+    let rows = plan.run(ctx).await?;
+    let batches = rows.and_then(|rows| async move { rows.into_batch() });
+    let batches: Vec<_> = batches.try_collect().await?;
+    let found = batches.iter().find(|batch| batch.num_rows() > 0);
+    Ok(found.map(|found| found.columns().to_vec()))
+}
+
+fn seeing_rows_over(ctx: &StatementContext) -> StatementContext {
+    StatementContext {
+        txn: Arc::new(ctx.txn.with_rows_that_are_over()),
+        ..ctx.clone()
+    }
+}
+
+/// Removes of the rows of which a condition holds those that are over. No trigger fires, and no foreign key acts: nobody deletes them.
+async fn remove_found_over(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    selection: Option<&ast::Expr>,
+) -> Result<()> {
+    let columns: Vec<usize> = table.key_columns();
+    let wanted = TargetRows {
+        table,
+        alias: None,
+        columns: &columns,
+        expressions: &[],
+        others: Others::From(&[]),
+        selection,
+        beside: false,
+        after: None,
+    };
+    let found = query::plan_target_rows(ctx, wanted, &mut query::known_types(ctx))?;
+    let rows = QueryPlan::new(found.query).run(&seeing_rows_over(ctx)).await?;
+    let mut pages = rows.and_then(|rows| async move { rows.into_batch() }).boxed();
+    while let Some(page) = pages.try_next().await? {
+        remove_rows_over(&ctx.txn, table, &page.columns()[..columns.len()]).await?;
+    }
+    Ok(())
 }
 
 /// So many keys from one on.

@@ -66,6 +66,7 @@ async fn first_with(
         let Some(run) = KeyedStatement::begin(ctx, (by, key), keys.types.clone()).await? else {
             return Ok(None);
         };
+        run.remove_over(&part).await?;
         let text = format!(
             "SELECT {} FROM {} WHERE {} LIMIT 1 FOR KEY SHARE",
             run.names.join(", "),
@@ -104,6 +105,7 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
         let Some(run) = KeyedStatement::begin(ctx, (&by, &gone.foreign_key), types).await? else {
             return Ok(());
         };
+        run.remove_over(&old).await?;
         let (relation, condition) = (run.relation(), run.condition(old[0].len()));
         let key = &gone.foreign_key;
         let is_set = |id: &ColumnId| gone.new.is_some() || key.columns_set().contains(id);
