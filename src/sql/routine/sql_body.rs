@@ -199,6 +199,11 @@ pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &Rou
         last = match &statement.parsed.command {
             Some(_) => None,
             None => {
+                // The hints of a statement are its own, not those of CREATE FUNCTION.
+                let inner = StatementContext {
+                    hints: statement.parsed.hints.clone(),
+                    ..inner.clone()
+                };
                 let described = Box::pin(describe_here(&inner, statement, &given)).await;
                 described.map_err(Error::without_place)?.columns
             }
