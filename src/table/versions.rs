@@ -30,6 +30,8 @@ use crate::{Error, Result};
 
 /// Versions that one write of a row takes away at most, of those that HISTORY needs no more.
 const TRIMMED_MAX: usize = 64;
+/// What `_l_ts_` tells times by, in microseconds.
+const MILLISECOND: i64 = 1000;
 /// Versions of a page.
 pub(super) const PAGE_VERSIONS: usize = 512;
 
@@ -58,24 +60,41 @@ impl WriteTime {
     }
 }
 
+/// The last time that counts as one which was given: `_l_ts_` tells milliseconds, and so shows it the column `c_l_ts`.
+fn last_alike(given: i64) -> i64 {
+    given.saturating_add(MILLISECOND - 1)
+}
+
+/// The time of a write that changes a version before that which stands there, in microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PastTime {
+    micros: i64,
+    /// Versions up to this one are of the same time.
+    last: i64,
+}
+
 /// The time of a write of a row, if it changes a version before that which stands there.
 pub(super) fn past_time(
     txn: &Transaction,
     table: &TableDef,
     old: Option<&[u8]>,
     time: WriteTime,
-) -> Result<Option<i64>> {
+) -> Result<Option<PastTime>> {
     let Some(old) = old.filter(|_| table.keeps_versions()) else {
         return Ok(None);
     };
     let old = RowReader::new(old)?;
-    let known = time.known(txn);
+    let micros = time.known(txn);
+    let last = match time {
+        WriteTime::Commit => micros,
+        WriteTime::Given(given) => last_alike(given),
+    };
     let is_past = match (old.is_unsettled(), time) {
         (true, WriteTime::Commit) => false,
-        (true, WriteTime::Given(time)) => time <= txn.now(),
-        (false, _) => known < time_of(&old, &table.options.versions),
+        (true, WriteTime::Given(given)) => given <= txn.now(),
+        (false, _) => last < time_of(&old, &table.options.versions),
     };
-    Ok(is_past.then_some(known))
+    Ok(is_past.then_some(PastTime { micros, last }))
 }
 
 /// Where a write of a row, the only one of a batch, changes a version before that which stands there: the row that it changes, if there
@@ -113,10 +132,10 @@ pub(super) async fn base_of_past(
     txn: &Transaction,
     table: &TableDef,
     key: &[u8],
-    time: i64,
+    time: PastTime,
 ) -> Result<Option<Vec<u8>>> {
     let mut page = Page::new();
-    let range = older_range(table, key, time);
+    let range = older_range(table, key, time.last);
     txn.scan(request_of(range, false, 1)).next_page(&mut page).await?;
     let Some((_, value)) = page.iter().next() else {
         return Ok(None);
@@ -131,13 +150,27 @@ pub(super) async fn put_past(
     table: &TableDef,
     key: &[u8],
     mut value: Vec<u8>,
-    time: i64,
+    time: PastTime,
 ) -> Result<()> {
-    settle(&mut value, time);
+    settle(&mut value, time.micros);
+    remove_alike(txn, table, key, time).await?;
     let store = table.options.versions.store;
-    let past = version_key(key, store, time);
+    let past = version_key(key, store, time.micros);
     txn.write(Write::Put { key: past, value }, None)?;
     trim(txn, table, key).await
+}
+
+/// Takes away the older versions of a row that count as those of a time, so that a write takes their place.
+async fn remove_alike(txn: &Transaction, table: &TableDef, key: &[u8], time: PastTime) -> Result<()> {
+    if time.last == time.micros {
+        return Ok(());
+    }
+    let store = table.options.versions.store;
+    let alike = KeyRange {
+        start: version_key(key, store, time.last),
+        end: Some(successor(&version_key(key, store, time.micros))),
+    };
+    remove_range(txn, alike, PAGE_VERSIONS).await
 }
 
 /// Rows are about to be written under keys where none stands, or none that anybody sees.
@@ -178,6 +211,9 @@ pub(super) async fn supersede(
             remove_all(txn, table, &key).await?;
         } else if keep(txn, table, &key, value, time)? {
             trim(txn, table, &key).await?;
+        } else if let WriteTime::Given(micros) = time {
+            let last = last_alike(micros);
+            remove_alike(txn, table, &key, PastTime { micros, last }).await?;
         }
     }
     Ok(())
@@ -306,7 +342,9 @@ fn keep(
         (true, WriteTime::Given(_)) => txn.write_time(),
         (false, _) => time_of(&old, versions),
     };
-    if time == WriteTime::Given(of_old) {
+    if let WriteTime::Given(given) = time
+        && (given..=last_alike(given)).contains(&of_old)
+    {
         return Ok(false);
     }
     settle(&mut value, of_old);
