@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
+use arrow::compute::kernels::zip::zip;
 
 use super::encoded_row::{EncodedRow, encode_rows, take_turns};
 use super::over::lock_unique_keys;
@@ -46,6 +47,8 @@ pub struct Replaced {
     pub old: RecordBatch,
     /// As they are now.
     pub new: RecordBatch,
+    /// All rows of the page as they stand now: those that are not replaced as they were.
+    pub standing: RecordBatch,
 }
 
 /// What became of keys so far.
@@ -131,9 +134,13 @@ impl<'a> RowUpdate<'a> {
         }
         let is_left = BooleanArray::from(is_left);
         let left = |batch| filter_record_batch(batch, &is_left).map_err(Error::arrow);
+        let columns = new.columns().iter().zip(old.columns());
+        let standing = columns.map(|(new, old)| zip(&is_left, new, old).map_err(Error::arrow));
+        let standing = standing.collect::<Result<Vec<_>>>()?;
         Ok(Some(Replaced {
             old: left(old)?,
             new: left(new)?,
+            standing: RecordBatch::try_new(new.schema(), standing).map_err(Error::arrow)?,
         }))
     }
 

@@ -379,7 +379,8 @@ pub(super) async fn insert_or_update(
     references
         .note_replaced(ctx, (table, event), (&old, &changed), replaced.as_ref())
         .await?;
-    in_order(table, &found, &fresh, &kept, &changed)
+    let standing = replaced.map_or(changed, |replaced| replaced.standing);
+    in_order(table, &found, &fresh, &kept, &standing)
 }
 
 /// What an UPSERT writes whole rows of.

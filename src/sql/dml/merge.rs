@@ -420,7 +420,8 @@ impl MergePlan {
             references
                 .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
                 .await?;
-            outcome.written.push((rows, new, "UPDATE"));
+            let standing = replaced.map_or(new, |replaced| replaced.standing);
+            outcome.written.push((rows, standing, "UPDATE"));
         }
         update.finish()?;
         if let Some(moves) = &self.moved {

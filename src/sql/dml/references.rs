@@ -198,9 +198,9 @@ impl References {
         (old, new): (&RecordBatch, &RecordBatch),
         replaced: Option<&Replaced>,
     ) -> Result<()> {
+        let (old, new) = replaced.map_or((old, new), |replaced| (&replaced.old, &replaced.new));
         self.triggers
             .note_rows(ctx, table, event, (Some(old), Some(new)))?;
-        let (old, new) = replaced.map_or((old, new), |replaced| (&replaced.old, &replaced.new));
         self.note_written(ctx, table, new, Some(old)).await?;
         self.note_left(ctx, table, old, Some(new)).await
     }

@@ -34,7 +34,7 @@ use crate::parse::IndexHint;
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, RowUpdate};
+use crate::table::{Replaced, RowEncoder, RowUpdate};
 use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -313,8 +313,10 @@ impl UpdatePlan {
                     (old, new, beside) = parted.staying;
                 }
                 if !table.stands_for_view() {
-                    self.replace(ctx, &mut write, (event, &old, &new), references)
-                        .await?;
+                    let event = (event, &old, &new);
+                    let replaced = self.replace(ctx, &mut write, event, references).await?;
+                    // RETURNING shows a row as it stands, which a write of an older version does not change.
+                    new = replaced.map_or(new, |replaced| replaced.standing);
                 }
                 updated += new.num_rows() as u64;
                 self.show(ctx, (new, beside), (&mut returned, &mut shown)).await?;
@@ -344,21 +346,22 @@ impl UpdatePlan {
         }
     }
 
-    /// Writes rows of the table as they will be. Errors: 23514, 44000, those of writing them.
+    /// Writes rows of the table as they will be; answers as [`RowUpdate::replace`]. Errors: 23514, 44000, those of writing them.
     async fn replace(
         &self,
         ctx: &StatementContext,
         write: &mut RowUpdate<'_>,
         (event, old, new): (RowEvent<'_>, &RecordBatch, &RecordBatch),
         references: &References,
-    ) -> Result<()> {
+    ) -> Result<Option<Replaced>> {
         let table = &self.target.table;
         self.set.require_checks(ctx, table, new).await?;
         let replaced = write.replace(old, new).await?;
         references
             .note_replaced(ctx, (table, event), (old, new), replaced.as_ref())
             .await?;
-        self.view_checks.require(ctx, table, new).await
+        self.view_checks.require(ctx, table, new).await?;
+        Ok(replaced)
     }
 
     /// Moves the rows of a page that become another partition's; `None`: none does. Errors: those of deleting and inserting them.
