@@ -83,7 +83,9 @@ pub use version_rekey::{RekeyedRows, RekeyedVersions, unclear_keys};
 pub use version_removal::{VersionPass, remove_versions_page};
 pub use version_rewrite::VersionPages;
 pub use version_scan::VersionScan;
-pub use versions::{carry_versions, check_given_time, keep_rows_that_are_over, older_base, one_version};
+pub use versions::{
+    carry_versions, check_given_time, check_moves, keep_rows_that_are_over, older_base, one_version,
+};
 pub use write::{
     Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, upsert_rows,
 };

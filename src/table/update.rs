@@ -72,7 +72,8 @@ impl<'a> RowUpdate<'a> {
     }
 
     /// Replaces rows: `old` as it was read by `new`, row by row. No row may come twice. Answers those that are others now where some are
-    /// not, for what was written of them is an older version. Errors: 23505, 23502, 54000.
+    /// not, for what was written of them is an older version. Errors: 23505, 23502, 54000, 0A000 for a key that moves as of
+    /// [`versions::check_move`].
     pub async fn replace(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<Option<Replaced>> {
         self.txn.mark(written_key(self.table.id))?;
         let left = self.write_past(old, new).await?;
@@ -115,10 +116,12 @@ impl<'a> RowUpdate<'a> {
         for (row, key) in keys.iter().enumerate() {
             let at = sorted_keys.binary_search(key).ok();
             let standing = at.and_then(|at| standing_rows.get(at));
-            // Who moves a row takes all of it along.
             let past = match *key == new_keys[row] {
                 true => versions::past_time(self.txn, self.table, standing, time)?,
-                false => None,
+                false => {
+                    versions::check_move(self.txn, self.table, standing, time)?;
+                    None
+                }
             };
             is_left.push(past.is_none());
             if let (Some(standing), Some(time)) = (standing, past) {

@@ -97,6 +97,42 @@ pub(super) fn past_time(
     Ok(is_past.then_some(PastTime { micros, last }))
 }
 
+/// Rows are about to get another place: another key, or another partition. Errors: as [`check_move`].
+pub async fn check_moves(
+    txn: &Transaction,
+    table: &TableDef,
+    rows: &RecordBatch,
+    limits: Limits,
+) -> Result<()> {
+    if !table.keeps_versions() {
+        return Ok(());
+    }
+    let mut encoder = RowEncoder::new(table, limits);
+    let keys = (0..rows.num_rows()).map(|row| encoder.key(rows, row));
+    let values = txn.get_newest(&keys.collect::<Result<Vec<_>>>()?).await?;
+    let time = WriteTime::new(limits.version_time);
+    (0..rows.num_rows()).try_for_each(|row| check_move(txn, table, values.get(row), time))
+}
+
+/// A row is about to get another place, which takes away what stands there with all its versions. Errors: 0A000 where that is newer than the
+/// write.
+pub(super) fn check_move(
+    txn: &Transaction,
+    table: &TableDef,
+    old: Option<&[u8]>,
+    time: WriteTime,
+) -> Result<()> {
+    match past_time(txn, table, old, time)? {
+        None => Ok(()),
+        Some(_) => Err(Error::unsupported(
+            "another key for a row that is newer than the write",
+            Some(
+                "The newer version would go with the old key: write with no _l_ts_ before its time, or leave the key as it is.",
+            ),
+        )),
+    }
+}
+
 /// Where a write of a row, the only one of a batch, changes a version before that which stands there: the row that it changes, if there
 /// was one then.
 pub async fn older_base(

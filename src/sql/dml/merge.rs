@@ -428,7 +428,10 @@ impl MergePlan {
             for (old, new) in chosen.moved {
                 let all = BooleanArray::from(vec![true; old.num_rows()]);
                 let page = ((&old, &new, &[][..]), &all);
-                outcome.routed += moves.take(ctx, table, page, references).await?.left_count;
+                outcome.routed += moves
+                    .take(ctx, (table, limits), page, references)
+                    .await?
+                    .left_count;
             }
         }
         for (rows, new) in chosen.inserted {

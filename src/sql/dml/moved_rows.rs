@@ -13,7 +13,7 @@ use super::row_triggers::RowTriggers;
 use super::whole_rows::WholeRows;
 use crate::catalog::{TableDef, TriggerTiming};
 use crate::system::StatementContext;
-use crate::table::delete_rows;
+use crate::table::{Limits, check_moves, delete_rows};
 use crate::{Error, Result};
 
 /// Where the rows go.
@@ -54,11 +54,12 @@ impl MovedRows {
         })
     }
 
-    /// Moves the rows of a page that leave `table`. Errors: those of INSERT, 23514 for a row that no partition has.
+    /// Moves the rows of a page that leave `table`. `limits`: what the UPDATE says of their times. Errors: those of INSERT and of
+    /// [`check_moves`], 23514 for a row that no partition has.
     pub(super) async fn take(
         &self,
         ctx: &StatementContext,
-        table: &Arc<TableDef>,
+        (table, limits): (&Arc<TableDef>, Limits),
         ((old, new, beside), leaving): ((&RecordBatch, &RecordBatch, &[ArrayRef]), &BooleanArray),
         references: &References,
     ) -> Result<Parted> {
@@ -79,6 +80,7 @@ impl MovedRows {
             left: None,
         };
         if gone.num_rows() > 0 {
+            check_moves(&ctx.txn, table, &gone, limits).await?;
             delete_rows(&ctx.txn, table, &gone, ctx.settings.limits).await?;
             references.note_moved(ctx, table, (&gone, &moved)).await?;
             let written = self.insert.write(ctx, (table, &moved), references);

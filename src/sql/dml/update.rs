@@ -378,10 +378,9 @@ impl UpdatePlan {
             return Ok(None);
         };
         let page = ((old, new, beside), &leaving);
-        moved
-            .take(ctx, &self.target.table, page, references)
-            .await
-            .map(Some)
+        let table = &self.target.table;
+        let limits = version_time::limits(ctx, table, self.version_time)?;
+        moved.take(ctx, (table, limits), page, references).await.map(Some)
     }
 
     /// How the rows of a page are locked: who refers to a row does not mind that it is set to the key that it has.
