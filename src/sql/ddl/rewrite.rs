@@ -118,7 +118,11 @@ async fn carry(
         return dml::rekey_versions(ctx, &Arc::new(old.clone()), new, written).await;
     }
     carry_times(&ctx.txn, old, new).await?;
-    match rewrite.retyped.is_empty() {
+    let computes_more = new.generations().any(|(at, _)| {
+        let column = &new.columns[at];
+        !column.hidden && old.column_index_by_id(column.id).is_none()
+    });
+    match rewrite.retyped.is_empty() && !computes_more {
         true => carry_versions(&ctx.txn, old, new).await,
         false => dml::copy_versions(ctx, &Arc::new(old.clone()), new, written).await,
     }
