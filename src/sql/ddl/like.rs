@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
 use super::check::NewCheck;
+use super::notice;
 use crate::catalog::{
     Access, ColumnDef, ColumnDefault, Deferral, Exclusion, IndexDef, Object, TableDef, TableOptions, ViewDef,
 };
@@ -81,10 +82,29 @@ pub(super) fn read(ctx: &StatementContext, like: &Like) -> Result<Likeness> {
     let parts = like.table.iter().map(|part| Ident::with_quote('"', part));
     let source = ObjectName::from(parts.collect::<Vec<_>>());
     match relation(ctx, &source, Access::Like)? {
-        Object::Table(table) => of_table(ctx, table, like),
+        Object::Table(table) => {
+            tell_foreign_keys(ctx, table, like);
+            of_table(ctx, table, like)
+        }
         Object::View(view) => Ok(of_view(ctx, view, like)),
         Object::Index(..) | Object::Sequence(_) => Err(Error::internal("a relation that LIKE does not take")),
     }
+}
+
+/// `CREATE TABLE t LIKE u` takes all that a table has but its foreign keys, as PostgreSQL's LIKE and MySQL's do: that is told.
+fn tell_foreign_keys(ctx: &StatementContext, table: &TableDef, like: &Like) {
+    if !like.with_options || table.foreign_keys.is_empty() {
+        return;
+    }
+    let keys = table.foreign_keys.iter();
+    let names: Vec<String> = keys.map(|key| format!("\"{}\"", key.name)).collect();
+    let message = format!(
+        "foreign keys of \"{}\" are not taken: {}",
+        table.name,
+        names.join(", ")
+    );
+    let hint = "ALTER TABLE ... ADD FOREIGN KEY (...) REFERENCES ... makes one of the new table.";
+    notice(ctx, "00000", message, Some(hint.to_string()));
 }
 
 /// What a partition has of its parent.
