@@ -47,6 +47,24 @@ pub(super) fn advise_index(
     tell(ctx, StatementFault::InvalidObjectDefinition, warnings)
 }
 
+/// Whether the key of a constraint that a table gets may be as it is. Nobody is told of one otherwise: it is there for its rule, not to be
+/// read by. Errors: 42P16 and 42P17 where the rules refuse it; `unique`: its name and key, `None`: it is the primary key.
+pub(super) fn check_constraint(
+    ctx: &StatementContext,
+    table: &TableDef,
+    unique: Option<(&str, &[KeyColumn])>,
+) -> Result<()> {
+    match (refuses(ctx), unique) {
+        (false, _) => Ok(()),
+        (true, Some(key)) => advise_index(ctx, table, key),
+        (true, None) => advise(ctx, table),
+    }
+}
+
+fn refuses(ctx: &StatementContext) -> bool {
+    ctx.settings.get(RULES).is_some_and(|rules| rules == "refuse")
+}
+
 fn tell(ctx: &StatementContext, state: StatementFault, warnings: Vec<Warning>) -> Result<()> {
     let rules = ctx.settings.get(RULES).unwrap_or_default();
     for Warning { message, hint } in warnings {

@@ -12,7 +12,7 @@ use super::index::NewIndex;
 use super::key::{self, KeyKind, NewUnique};
 use super::primary_key::{hide_key, set_key};
 use super::table_change::Change;
-use super::{column_users, column_views, constraint_name, exclusion, foreign_key, notice};
+use super::{advice, column_users, column_views, constraint_name, exclusion, foreign_key, notice};
 use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, MadeName, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -89,6 +89,7 @@ fn add_unique(ctx: &StatementContext, change: &mut Change, unique: NewUnique) ->
     let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
     let include = key::included_columns(&unique.include, &table.columns)?;
     let name = constraint_name(ctx, change, unique.name, &columns, &include)?;
+    advice::check_constraint(ctx, &change.table, Some((name.as_str(), columns.as_slice())))?;
     change.indexes.push(NewIndex {
         name,
         columns,
@@ -133,6 +134,7 @@ pub(super) fn add_primary_key(
     };
     let key = new_key(ctx, &mut change.table, written)?;
     set_key(&mut change.table, name, true, key);
+    advice::check_constraint(ctx, &change.table, None)?;
     change.rewrite.get_or_insert_default().rekeyed = true;
     Ok(())
 }

@@ -117,6 +117,9 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
     let table = create_described(ctx, new, description).await?;
     if table.partition.is_none() {
         advice::advise(ctx, &table)?;
+        for index in table.indexes.iter().filter(|index| index.constraint) {
+            advice::check_constraint(ctx, &table, Some((index.name.as_str(), index.columns.as_slice())))?;
+        }
     }
     Ok("CREATE TABLE".to_string())
 }
