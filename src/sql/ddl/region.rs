@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::notice;
 use super::options::invalid_value;
@@ -12,8 +12,10 @@ use crate::catalog::{ColumnDef, RegionOrigin, SplitOptions, TableDef, TableRegio
 use crate::codec::key::encode_value;
 use crate::error::{Limit, StatementFault};
 use crate::parse::definition::AlterAction;
+use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::query;
+use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::types::Value;
 use crate::{Error, Result};
@@ -184,7 +186,7 @@ fn evenly(
     regions: u16,
 ) -> Result<Vec<Value>> {
     let column = &table.columns[first_column(table)?];
-    let bounds = usize::from(regions).saturating_sub(1);
+    let mut bounds = usize::from(regions).saturating_sub(1);
     let (values, options) = match (&split.start_key, &split.end_key) {
         (Some(start), Some(end)) => {
             let start = first_value(ctx, table, "startkey", start)?;
@@ -197,6 +199,10 @@ fn evenly(
         }
         _ => {
             let whole = all_values(column);
+            if let Some(divisor) = divisor(column).and_then(|divisor| usize::try_from(divisor).ok()) {
+                // There are no more values.
+                bounds = bounds.min(divisor - 1);
+            }
             let values = whole.and_then(|(start, end)| even_bounds(&start, &end, bounds, false));
             (values, "NUMREGIONS")
         }
@@ -235,8 +241,47 @@ fn check_rising(table: &TableDef, start: &Value, end: &Value) -> Result<()> {
     }
 }
 
-/// Between what the values of a column lie: hashes fill their own range, whatever type they are stored as.
+/// What a column is the remainder of a division by, where it is that: `ts % 16`, `mod(ts, 16)`.
+fn divisor(column: &ColumnDef) -> Option<i64> {
+    let divisor = match remainder(&column.generation()?.sql)? {
+        Expr::BinaryOp {
+            op: BinaryOperator::Modulo,
+            right,
+            ..
+        } => *right,
+        Expr::Function(call) if names::last_name(&call.name).is_some_and(|name| name == "mod") => {
+            match call.args {
+                FunctionArguments::List(list) => match list.args.into_iter().nth(1)? {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(divisor)) => divisor,
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let divisor: i64 = divisor.to_string().parse().ok()?;
+    (divisor > 1).then_some(divisor)
+}
+
+/// What a text computes, without the casts and parentheses around it.
+fn remainder(sql: &str) -> Option<Expr> {
+    let mut expr = dml::parse_expression(sql).ok()?;
+    loop {
+        expr = match expr {
+            Expr::Nested(inner) => *inner,
+            Expr::Cast { expr, .. } => *expr,
+            expr => return Some(expr),
+        };
+    }
+}
+
+/// Between what the values of a column lie: hashes fill their own range, whatever type they are stored as, and remainders that up to
+/// their divisor.
 fn all_values(column: &ColumnDef) -> Option<(Value, Value)> {
+    if let Some(divisor) = divisor(column) {
+        return Some((Value::Int(0), Value::Int(divisor)));
+    }
     let hash = column
         .generation()
         .map(|generation| generation.sql.to_ascii_lowercase());
