@@ -8,8 +8,9 @@
 //!   lost, and nobody would see it. [`Binder::choosing`] marks these clauses.
 //! - `keyspan.unwritten_columns` says `error` or `null` for those who want one of them everywhere.
 //!
-//! A quoted name is far more often a string in the wrong quotes, and gets PostgreSQL's error with a HINT; only `null` lets one with its
-//! relation before it be read. The columns of a view or a subquery in FROM are known: its own select list is asked.
+//! A quoted name is far more often a string in the wrong quotes, and gets PostgreSQL's error with a HINT; only `null`, for tools that
+//! quote all names, lets one be read: where it is shown, and with its relation before it anywhere. The columns of a view or a subquery in
+//! FROM are known: its own select list is asked.
 //!
 //! The NULL has no type of its own, so that whatever may be done with the column once it is written can be bound before; that of
 //! a column that a pattern of the table matches has the pattern's.
@@ -94,7 +95,7 @@ impl Binder<'_> {
         match self.ctx.settings.unwritten_columns {
             UnwrittenColumns::Error => false,
             UnwrittenColumns::Shown => !self.chooses && !column.is_quoted,
-            UnwrittenColumns::Null => !column.is_quoted || column.relation.is_some(),
+            UnwrittenColumns::Null => !column.is_quoted || column.relation.is_some() || !self.chooses,
         }
     }
 
