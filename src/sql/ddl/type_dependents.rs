@@ -8,6 +8,7 @@ use sqlparser::ast::Statement;
 
 use super::attribute_users::users_of_attributes;
 use super::named_in_text::{NamedObject, Renaming, texts_of};
+use super::renamed_texts::routine_renamed;
 use super::{alter_tree, drop, notice, notice_cascade, triggers, type_lookup};
 use crate::catalog::{
     CastDef, Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef,
@@ -414,7 +415,8 @@ fn dependents<'a>(
         found.extend(indexes.map(|index| Dependent::Index(table, index)));
     }
     let routines = catalog.routines.iter();
-    let routines = routines.filter(|routine| routine.types_used().contains(&ty.oid));
+    let is_in_text = |routine: &RoutineDef| matches!(routine_renamed(routine, &asking), Ok(Some(_)));
+    let routines = routines.filter(|routine| routine.types_used().contains(&ty.oid) || is_in_text(routine));
     found.extend(routines.map(Dependent::Routine));
     let casts = catalog.casts.iter();
     let casts = casts.filter(|cast| cast.types_used().contains(&ty.oid));
