@@ -91,7 +91,7 @@ fn without<'a>(
 }
 
 /// Whether the query of a view can be bound.
-fn binds(ctx: &StatementContext, view: &Relation) -> bool {
+pub(super) fn binds(ctx: &StatementContext, view: &Relation) -> bool {
     let Some((text, search_path)) = view.query() else {
         return true;
     };

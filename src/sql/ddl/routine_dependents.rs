@@ -1,13 +1,15 @@
 //! DROP FUNCTION and DROP PROCEDURE, and what depends on a function: stored expressions, views and bodies whose text calls it.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
+use super::column_views;
 use super::named_in_text::{NamedObject, Renaming, texts_of};
 use super::renamed_texts::relation_renamed;
 use super::routine_ref::{described, found_routine, written_name};
 use super::type_dependents::{Dependent, add_views_over, remove, triggers_naming};
 use super::{notice, notice_cascade};
-use crate::catalog::{CatalogWriter, ColumnDefault, Relation, RoutineDef};
+use crate::catalog::{Catalog, CatalogWriter, ColumnDefault, Relation, RoutineDef, RoutineKind, Routines};
 use crate::parse::routine::{RoutineRef, RoutineWord};
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -67,14 +69,14 @@ pub(super) async fn drop_routines(
 /// What depends on functions, and on functions and views that do, with what each depends on.
 fn all_dependents<'a>(
     ctx: &StatementContext,
-    catalog: &'a crate::catalog::Catalog,
+    catalog: &'a Catalog,
     dropped: &[Arc<RoutineDef>],
 ) -> Vec<(Dependent<'a>, String)> {
     let mut queue: Vec<Arc<RoutineDef>> = dropped.to_vec();
     let mut seen: Vec<String> = Vec::new();
     let mut all = Vec::new();
     while let Some(routine) = queue.pop() {
-        for dependent in dependents(catalog, &routine) {
+        for dependent in dependents(ctx, catalog, &routine) {
             let key = dependent.key();
             let is_dropped = matches!(&dependent, Dependent::Routine(other)
                 if dropped.iter().any(|dropped| dropped.oid == other.oid));
@@ -93,9 +95,10 @@ fn all_dependents<'a>(
 }
 
 /// What depends on a function, directly.
-fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) -> Vec<Dependent<'a>> {
+fn dependents<'a>(ctx: &StatementContext, catalog: &'a Catalog, routine: &RoutineDef) -> Vec<Dependent<'a>> {
     let named = catalog.routines.find(Some(&routine.schema), &routine.name, &[]);
-    // Where several have the name, the text does not tell which of them is meant: none is held fast by it.
+    // Where several have the name, the text does not tell which of them is meant: none is held fast by an expression, and by a query that
+    // which its binding chooses.
     let is_alone = named.len() == 1;
     let asking = Renaming::asking(catalog, NamedObject::Routine(routine));
     let calls = |sql: &str| is_alone && asking.is_in_expression(sql);
@@ -124,16 +127,33 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
     if is_alone {
         found.extend(triggers_naming(catalog, &asking));
     }
+    let uncallable = OnceCell::new();
+    let chooses = |relation: &Relation| {
+        let uncallable = uncallable.get_or_init(|| without_calls(ctx, catalog, routine));
+        column_views::binds(ctx, relation) && !column_views::binds(uncallable, relation)
+    };
+    let first: &RoutineDef = match named.first() {
+        Some(first) => first,
+        None => routine,
+    };
+    let asking_name = Renaming::asking(catalog, NamedObject::Routine(first));
+    let mut queries: Vec<&Relation> = Vec::new();
     for relation in catalog.relations.iter() {
-        let query = relation.query().filter(|_| is_alone);
-        if query.is_some_and(|(query, path)| asking.is_in_query(query, path)) {
-            found.push(Dependent::Query(relation));
+        let query = relation.query();
+        if query.is_some_and(|(query, path)| asking_name.is_in_query(query, path))
+            && (is_alone || chooses(relation))
+        {
+            queries.push(relation);
         }
         let Relation::View(view) = relation else { continue };
         let triggers = view.triggers.iter();
         let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
         found.extend(triggers.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
     }
+    // What reads one of them does not bind either: it comes with that.
+    let reads_another = |query: &&Relation| queries.iter().any(|read| query.reads().contains(&read.oid()));
+    let own = queries.iter().filter(|query| is_alone || !reads_another(query));
+    found.extend(own.map(|query| Dependent::Query(query)));
     let others = catalog
         .routines
         .iter()
@@ -142,6 +162,31 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
     let casts = catalog.casts.iter().filter(|cast| cast.calls(routine.oid));
     found.extend(casts.map(Dependent::Cast));
     found
+}
+
+/// A statement to which a function is a procedure, which no expression may call: what chooses it among those of its name does not bind there.
+fn without_calls(ctx: &StatementContext, catalog: &Catalog, routine: &RoutineDef) -> StatementContext {
+    let procedure = Arc::new(RoutineDef {
+        kind: RoutineKind::Procedure,
+        ..routine.clone()
+    });
+    let routines = catalog.routines.iter();
+    let routines = routines.map(|known| {
+        Arc::clone(if known.oid == routine.oid {
+            &procedure
+        } else {
+            known
+        })
+    });
+    let mut changed = Catalog::clone(catalog);
+    changed.routines = Routines::new(routines);
+    StatementContext {
+        catalog: Arc::new(changed),
+        lookups: Arc::default(),
+        // What binding says is no business of the client's.
+        notices: Arc::default(),
+        ..ctx.clone()
+    }
 }
 
 /// Errors: 0A000 where a text may call the function or another of its name, of which it does not tell which: another name would break it.
