@@ -12,6 +12,7 @@ use datafusion_physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctio
 use super::distinct_array::distinct_array;
 use super::float_aggregate::float_aggregate;
 use super::numeric_aggregate::numeric_aggregate;
+use super::ordered_floats::ordered_floats;
 use super::physical_expr::{ExprBuilder, Physical};
 use super::short_circuit::computed_where;
 use super::whole_frame::whole_frame;
@@ -89,6 +90,9 @@ pub(super) fn aggregate_call(
         .collect::<DataFusionResult<Vec<_>>>()?;
     let function = match (&call.func, params.distinct) {
         (Accumulator::Array, true) => distinct_array(),
+        (Accumulator::Float { name, moment }, false) if !params.order_by.is_empty() => {
+            ordered_floats(name, *moment)
+        }
         (function, _) => aggregate_function(function),
     };
     let function = AggregateExprBuilder::new(function, arguments)

@@ -36,6 +36,7 @@ mod node_properties;
 mod numeric_aggregate;
 pub mod observer;
 mod order_requirements;
+mod ordered_floats;
 mod parallel;
 mod parameter;
 pub mod pauses;
