@@ -117,10 +117,9 @@ impl Binder<'_> {
             .calls
             .iter()
             .map(|(function, arguments, ty)| {
-                // How many there are no order changes, and the operator that counts takes none.
-                let order_by = match function {
-                    Accumulator::Count => Vec::new(),
-                    _ => order_by.clone(),
+                let order_by = match function.depends_on_order() {
+                    true => order_by.clone(),
+                    false => Vec::new(),
                 };
                 let call = AggregateFunction::new(
                     function.clone(),

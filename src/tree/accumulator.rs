@@ -148,6 +148,19 @@ impl FloatMoment {
 }
 
 impl Accumulator {
+    /// Whether the order in which rows come is told by what it makes of them. To others no order is told: operators take it for one that they
+    /// need, and none for two calls.
+    pub fn depends_on_order(&self) -> bool {
+        use Accumulator::{
+            And, Array, BitAnd, BitOr, BitXor, Count, Exact, First, Float, Grouping, Max, Min, Or, Sum,
+        };
+        match self {
+            Array | First | Float { .. } => true,
+            Count | Sum | Min | Max | And | Or | BitAnd | BitOr | BitXor | Grouping | Exact { .. } => false,
+            Accumulator::WholeFrame(inner) => inner.depends_on_order(),
+        }
+    }
+
     /// The aggregate's name; that of one that tells equal numbers by itself says so.
     pub fn name(&self) -> &str {
         match self {
@@ -179,12 +192,6 @@ impl Accumulator {
             moment,
             distinct,
         }
-    }
-
-    /// Whether the order of the rows may change what is computed of floats.
-    pub fn depends_on_order(&self) -> bool {
-        use Accumulator::{And, Count, Max, Min, Or, Sum};
-        !matches!(self, Count | Sum | Min | Max | And | Or)
     }
 
     /// Whether a window may be read backwards for it: its answer does not tell in which order the rows came, and it gives back, exactly, what
