@@ -15,6 +15,7 @@ use crate::codec::keyspace::{FIRST_DATABASE, IndexId, Keyspace, SchemaKey, Table
 use crate::error::DuplicateKind;
 use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
+use crate::types::stored_type_oid;
 use crate::{Error, Result};
 
 /// Changes catalog records in a transaction; one value a statement. The new catalog version is written with the first
@@ -130,7 +131,7 @@ impl<'a> CatalogWriter<'a> {
             }
             let schema = self.schema_key(schema);
             let key = Keyspace::TypeName { schema, name }.encode();
-            let value = ty.oid.to_be_bytes().to_vec();
+            let value = stored_type_oid(ty.oid).to_be_bytes().to_vec();
             let mode = Some(LockMode::Replace);
             self.txn.write(Write::Put { key, value }, mode)?;
         }

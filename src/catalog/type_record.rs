@@ -10,7 +10,7 @@ use super::record::{self, Head, Stamp};
 use super::type_def::stored_name;
 use super::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes};
 use crate::Result;
-use crate::types::{EnumLabel, EnumType, RecordField, RecordType};
+use crate::types::{EnumLabel, EnumType, RecordField, RecordType, stored_type_oid, type_oid_of_stored};
 
 /// What stands before a type's JSON.
 const KIND: u8 = b'Y';
@@ -66,6 +66,17 @@ struct DomainRecord {
     checks: Vec<DomainCheck>,
 }
 
+impl TypeRecord {
+    fn read(json: &[u8]) -> Result<TypeRecord> {
+        let stored: TypeRecord = record::parse(json)?;
+        Ok(TypeRecord {
+            oid: type_oid_of_stored(stored.oid),
+            array_oid: type_oid_of_stored(stored.array_oid),
+            ..stored
+        })
+    }
+}
+
 /// A type's record.
 pub(super) fn encode(ty: &TypeDef, stamp: Stamp) -> Result<Vec<u8>> {
     let kind = match &ty.kind {
@@ -92,8 +103,8 @@ pub(super) fn encode(ty: &TypeDef, stamp: Stamp) -> Result<Vec<u8>> {
         }
     };
     let json = TypeRecord {
-        oid: ty.oid,
-        array_oid: ty.array_oid,
+        oid: stored_type_oid(ty.oid),
+        array_oid: stored_type_oid(ty.array_oid),
         schema: ty.schema.clone(),
         name: ty.name.clone(),
         comment: ty.comment.clone(),
@@ -115,7 +126,7 @@ pub(super) fn decode_all<'a>(
                 version,
                 json,
                 ..
-            } => waiting.push((version, record::parse(json)?)),
+            } => waiting.push((version, TypeRecord::read(json)?)),
             Head { kind, .. } => return Err(constant_record::corrupt(format!("kind {kind} is no type"))),
         }
     }
@@ -241,5 +252,5 @@ impl TypeDef {
 /// The oid that a record's JSON holds, for checks. Errors: corrupt.
 pub(super) fn oid_of(bytes: &[u8]) -> Result<u32> {
     let Head { json, .. } = record::open(bytes)?;
-    Ok(record::parse::<TypeRecord>(json)?.oid)
+    record::parse::<TypeRecord>(json).map(|record| type_oid_of_stored(record.oid))
 }

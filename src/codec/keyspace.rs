@@ -10,6 +10,7 @@ mod ranges;
 pub use cast_key::CastKey;
 pub use ranges::*;
 
+use crate::types::{stored_type_oid, type_oid_of_stored};
 use crate::{Error, Result};
 
 /// The id of a relation: 1 and up, never used again.
@@ -289,12 +290,9 @@ impl<'a> Keyspace<'a> {
             }
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Name { schema, name } => key_in(NAME, *schema, name),
-            Keyspace::Type { database, oid } => match *database {
-                FIRST_DATABASE => system_key(TYPE, &[&oid.to_be_bytes()]),
-                database => system_key(TYPE, &[&oid.to_be_bytes(), &database.to_be_bytes()]),
-            },
+            Keyspace::Type { database, oid } => type_key(*database, *oid),
             Keyspace::TypeName { schema, name } => key_in(TYPE_NAME, *schema, name),
-            Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
+            Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&stored_type_oid(*oid).to_be_bytes()]),
             Keyspace::Routine { oid } => system_key(ROUTINE, &[&oid.to_be_bytes()]),
             Keyspace::RoutineName { schema, signature } => key_in(ROUTINE_NAME, *schema, signature),
             Keyspace::Extension { database, name } => name_key(EXTENSION, *database, &[name.as_bytes()]),
@@ -358,10 +356,12 @@ impl<'a> Keyspace<'a> {
             (DROPPED_DATABASE, 4) => id().map(|database| Keyspace::DroppedDatabase { database }),
             (TYPE, 4) => id().map(|oid| Keyspace::Type {
                 database: FIRST_DATABASE,
-                oid,
+                oid: type_oid_of_stored(oid),
             }),
             (TYPE, 8) => Keyspace::of_pair(index, rest),
-            (DEPENDENTS, 4) => id().map(|oid| Keyspace::Dependents { oid }),
+            (DEPENDENTS, 4) => id().map(|oid| Keyspace::Dependents {
+                oid: type_oid_of_stored(oid),
+            }),
             (ROUTINE, 4) => id().map(|oid| Keyspace::Routine { oid }),
             (EXTENSION, 1..) => of_database(rest).and_then(|(database, name)| {
                 let name = std::str::from_utf8(name).ok()?;
@@ -400,7 +400,10 @@ impl<'a> Keyspace<'a> {
                 relation: first,
                 part,
             }),
-            TYPE => long().map(|database| Keyspace::Type { database, oid: first }),
+            TYPE => long().map(|database| Keyspace::Type {
+                database,
+                oid: type_oid_of_stored(first),
+            }),
             _ => long().map(|page| Keyspace::LargeObjectPage {
                 database: FIRST_DATABASE,
                 oid: first,
@@ -530,6 +533,14 @@ fn name_key(kind: u16, database: DatabaseId, parts: &[&[u8]]) -> Vec<u8> {
     key
 }
 
+fn type_key(database: DatabaseId, oid: u32) -> Vec<u8> {
+    let oid = stored_type_oid(oid).to_be_bytes();
+    match database {
+        FIRST_DATABASE => system_key(TYPE, &[&oid]),
+        database => system_key(TYPE, &[&oid, &database.to_be_bytes()]),
+    }
+}
+
 /// The key of a name in a schema.
 fn key_in(kind: u16, schema: SchemaKey<'_>, name: &str) -> Vec<u8> {
     name_key(
@@ -612,7 +623,7 @@ mod tests {
             },
             Keyspace::Type {
                 database: 16_400,
-                oid: 9210,
+                oid: 16_384,
             },
             Keyspace::TypeName {
                 schema: FIRST_PUBLIC,
@@ -688,6 +699,16 @@ mod tests {
                 numbers: 1,
             }),
         ]
+    }
+
+    #[test]
+    fn a_type_of_an_extension_stands_under_the_number_that_it_had_once() {
+        let ty = Keyspace::Type {
+            database: FIRST_DATABASE,
+            oid: 16_384,
+        };
+        assert_eq!(ty.encode()[6..], 9210u32.to_be_bytes());
+        assert_eq!(Keyspace::decode(&ty.encode()).unwrap(), ty);
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub(crate) use text_input::number_value;
 pub(crate) use time_tz::TimeTz;
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
-pub use type_table::TYPES;
+pub use type_table::{TYPES, stored_type_oid, type_oid_of_stored};
 pub use value::{ArrayValue, MultirangeValue, RangeBound, RangeValue, Value};
 pub use zone::Zone;
 pub(crate) use zone::name_of_offset;

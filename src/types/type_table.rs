@@ -59,8 +59,30 @@ const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -
     row(SqlType::Multirange(kind), oids, name, name, -1, &[])
 }
 
-/// The oid of citext, which has none of its own in PostgreSQL: one that PostgreSQL gives to nothing.
-const CITEXT_OID: u32 = 9210;
+/// The oids of citext and of arrays of it, as those of an extension's types are in PostgreSQL: drivers tell by them what is built in. The first
+/// number of users' objects is nobody's, and none of them gets as far as the other.
+const CITEXT_OIDS: (u32, u32) = (16_384, (1 << 30) - 1);
+/// What stands on disk for them: they were these once, and are the same in every database.
+const STORED_CITEXT_OIDS: (u32, u32) = (9210, 9211);
+
+/// What stands for a type's oid in keys and records.
+pub fn stored_type_oid(oid: u32) -> u32 {
+    match oid {
+        oid if oid == CITEXT_OIDS.0 => STORED_CITEXT_OIDS.0,
+        oid if oid == CITEXT_OIDS.1 => STORED_CITEXT_OIDS.1,
+        oid => oid,
+    }
+}
+
+/// The type's oid that stands so in keys and records.
+pub fn type_oid_of_stored(stored: u32) -> u32 {
+    match stored {
+        oid if oid == STORED_CITEXT_OIDS.0 => CITEXT_OIDS.0,
+        oid if oid == STORED_CITEXT_OIDS.1 => CITEXT_OIDS.1,
+        oid => oid,
+    }
+}
+
 const fn packed_row(kind: PackedKind, oids: (u32, u32), length: i16) -> TypeRow {
     row(
         SqlType::Packed(kind),
@@ -131,14 +153,7 @@ pub static TYPES: &[TypeRow] = &[
         -1,
         VARCHAR_ALIASES,
     ),
-    row(
-        SqlType::Citext,
-        (CITEXT_OID, CITEXT_OID + 1),
-        "citext",
-        "citext",
-        -1,
-        &[],
-    ),
+    row(SqlType::Citext, CITEXT_OIDS, "citext", "citext", -1, &[]),
     row(SqlType::Bit(None), (1560, 1561), "bit", "bit", -1, &[]),
     row(
         SqlType::VarBit(None),

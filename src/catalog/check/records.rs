@@ -17,6 +17,7 @@ use crate::codec::keyspace::{
 use crate::codec::large_object::LargeObjectRecord;
 use crate::codec::row::ColumnId;
 use crate::store::{Page, Snapshot};
+use crate::types::type_oid_of_stored;
 use crate::{Error, Result};
 
 /// The table id under which the system's records stand.
@@ -203,7 +204,7 @@ impl Records {
                 }
             }
             Keyspace::TypeName { schema, name } => {
-                let oid = u32::from_be_bytes(fixed(value)?);
+                let oid = type_oid_of_stored(u32::from_be_bytes(fixed(value)?));
                 let types = self.types_of(schema.database);
                 let named = types.get(schema.name, name);
                 if named.is_none_or(|named| named.oid != oid) {

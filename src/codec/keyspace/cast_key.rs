@@ -1,6 +1,7 @@
 //! `CastKey`: the key of a cast that a user made.
 
 use super::DatabaseId;
+use crate::types::{stored_type_oid, type_oid_of_stored};
 
 /// A cast, by the oids of its types, which may be built in and thus the same in every database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub struct CastKey {
 impl CastKey {
     pub(super) fn encode(self) -> [u8; 12] {
         let mut bytes = [0; 12];
-        bytes[..4].copy_from_slice(&self.source.to_be_bytes());
-        bytes[4..8].copy_from_slice(&self.target.to_be_bytes());
+        bytes[..4].copy_from_slice(&stored_type_oid(self.source).to_be_bytes());
+        bytes[4..8].copy_from_slice(&stored_type_oid(self.target).to_be_bytes());
         bytes[8..].copy_from_slice(&self.database.to_be_bytes());
         bytes
     }
@@ -29,8 +30,8 @@ impl CastKey {
             <[u8; 4]>::try_from(part).ok().map(u32::from_be_bytes)
         };
         Some(CastKey {
-            source: number(0)?,
-            target: number(4)?,
+            source: type_oid_of_stored(number(0)?),
+            target: type_oid_of_stored(number(4)?),
             database: number(8)?,
         })
     }
