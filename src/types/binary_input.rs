@@ -5,8 +5,8 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{
     ArrayValue, CatalogType, Dimension, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue,
-    RecordType, SqlType, Value, array, bits, element_count, element_type, internal_char, json, packed,
-    precision, range_bytes, record_input, strings, text_search,
+    RecordType, SqlType, TransactionSnapshot, Value, array, bits, element_count, element_type, internal_char,
+    json, packed, precision, range_bytes, record_input, strings, text_search,
 };
 use crate::error::utf8;
 use crate::{Error, Result};
@@ -29,6 +29,7 @@ impl Value {
             SqlType::Catalog(CatalogType::Tid) => {
                 Value::Int(super::tid::from_bytes(fixed(bytes).ok_or_else(damaged)?))
             }
+            SqlType::Catalog(kind) if kind.is_snapshot() => read_snapshot(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(CatalogType::JsonPath) => return read_path(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 return Value::from_binary(bytes, &SqlType::Text, parameter);
@@ -150,6 +151,10 @@ fn read_json(bytes: &[u8]) -> Result<Value> {
     let text = text_of(bytes)?;
     json::check(&text)?;
     Ok(Value::Text(text))
+}
+
+fn read_snapshot(bytes: &[u8]) -> Option<Value> {
+    TransactionSnapshot::from_binary(bytes).map(|snapshot| Value::Text(snapshot.to_string()))
 }
 
 /// A jsonpath behind its version; `None`: of another version.

@@ -89,6 +89,11 @@ pub(super) fn name_and_oid(text: &str) -> (&str, Option<i64>) {
 }
 
 impl CatalogType {
+    /// Whether its texts are snapshots of transactions.
+    pub(super) fn is_snapshot(self) -> bool {
+        matches!(self, CatalogType::PgSnapshot | CatalogType::TxidSnapshot)
+    }
+
     /// Whether it is what an oid that names an object leaves a query as.
     pub(crate) fn is_name_of_object(self) -> bool {
         matches!(

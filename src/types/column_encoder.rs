@@ -63,6 +63,7 @@ pub(super) enum Source {
     Packed(BinaryArray, PackedKind),
     TsVector(StringArray),
     TsQuery(StringArray),
+    Snapshot(StringArray),
     Date(Date32Array),
     Money(Int64Array),
     Tid(Int64Array),
@@ -239,15 +240,19 @@ impl Source {
                 Source::Oid(array.as_primitive().clone())
             }
             SqlType::Catalog(CatalogType::JsonPath) => Source::Jsonb(array.as_string().clone()),
-            SqlType::Catalog(kind) if kind.is_name_of_object() => Source::of_names(array),
-            SqlType::Catalog(_) => Source::Text(array.as_string().clone()),
+            SqlType::Catalog(kind) => Source::of_catalog_text(*kind, array),
             SqlType::Void => Source::Null,
         })
     }
 
-    /// Of names of objects.
-    fn of_names(array: &ArrayRef) -> Source {
-        Source::ObjectName(array.as_string().clone())
+    /// Of a type of the catalogs whose values are texts.
+    fn of_catalog_text(kind: CatalogType, array: &ArrayRef) -> Source {
+        let texts = array.as_string().clone();
+        match kind {
+            kind if kind.is_name_of_object() => Source::ObjectName(texts),
+            kind if kind.is_snapshot() => Source::Snapshot(texts),
+            _ => Source::Text(texts),
+        }
     }
 
     /// Of int2vector or oidvector.
@@ -313,6 +318,7 @@ impl Source {
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
             Source::TsVector(array) => Scalar::TsVector(array.value(row).as_bytes()),
             Source::TsQuery(array) => Scalar::TsQuery(array.value(row).as_bytes()),
+            Source::Snapshot(array) => Scalar::Snapshot(array.value(row).as_bytes()),
             Source::Bits(array) => Scalar::Bits(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
             Source::Packed(array, kind) => Scalar::Packed(*kind, array.value(row)),

@@ -6,6 +6,7 @@ use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     ByteaOutput, CatalogType, FormatSettings, Interval, Numeric, NumericBytes, PackedKind, SqlType, bits,
     datetime_output, digits, floats, internal_char, interval_output, lsn, money, packed, text_search, tid,
+    transaction_snapshot,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -61,6 +62,8 @@ pub enum Scalar<'a> {
     TsVector(&'a [u8]),
     /// tsquery: its text
     TsQuery(&'a [u8]),
+    /// pg_snapshot: its text
+    Snapshot(&'a [u8]),
     /// bit, bit varying: a 0 or 1 a bit
     Bits(&'a [u8]),
     /// bytea
@@ -90,6 +93,7 @@ impl Scalar<'_> {
             (Scalar::Jsonb(_), SqlType::Jsonb | SqlType::Catalog(CatalogType::JsonPath)) => self,
             (Scalar::Jsonb(text), _) => Scalar::Text(text),
             (Scalar::Text(text), SqlType::InternalChar) => Scalar::Char(text),
+            (Scalar::Text(text), SqlType::Catalog(kind)) if kind.is_snapshot() => Scalar::Snapshot(text),
             (Scalar::TsVector(_), SqlType::TsVector) | (Scalar::TsQuery(_), SqlType::TsQuery) => self,
             (Scalar::TsVector(text) | Scalar::TsQuery(text), _) => Scalar::Text(text),
             (Scalar::Bits(_), ty) if ty.is_bits() => self,
@@ -132,7 +136,8 @@ impl Scalar<'_> {
             | Scalar::Jsonb(text)
             | Scalar::Bits(text)
             | Scalar::TsVector(text)
-            | Scalar::TsQuery(text) => out.extend_from_slice(text),
+            | Scalar::TsQuery(text)
+            | Scalar::Snapshot(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_bytea(out, bytes, settings.bytea_output),
             Scalar::Packed(kind, bytes) => packed::put_text(out, bytes, kind),
             Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
@@ -174,6 +179,7 @@ impl Scalar<'_> {
             }
             Scalar::TsVector(text) => text_search::put_vector(out, text),
             Scalar::TsQuery(text) => text_search::put_query(out, text),
+            Scalar::Snapshot(text) => transaction_snapshot::put_binary(out, text),
             Scalar::Bits(bits) => bits::put_binary(out, bits),
             Scalar::Packed(kind, bytes) => packed::put_binary(out, bytes, kind),
             Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
