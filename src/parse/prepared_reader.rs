@@ -132,7 +132,14 @@ impl TokenReader<'_> {
 
     /// A type: its words, among them its modifiers in parentheses, and the brackets of an array; perhaps with the schema that it is of.
     fn type_name(&mut self) -> Result<PreparedType> {
-        let mut words = vec![self.name()?];
+        let mut words = vec![match self.peek() {
+            // Without quotes it is the standard's character.
+            Some(Token::Word(word)) if word.quote_style.is_some() && word.value == "char" => {
+                self.at += 1;
+                "\"char\"".to_string()
+            }
+            _ => self.name()?,
+        }];
         if words[0] == "pg_catalog" && self.token(&Token::Period) {
             words[0] = self.label()?;
         } else if self.token(&Token::Period) {

@@ -68,6 +68,14 @@ impl Construct {
     }
 }
 
+/// The type that a call of this name may cast to. `char` that is called is always the quoted one: the other is a word of the grammar.
+fn type_called(name: &str) -> Option<SqlType> {
+    match name {
+        "char" => Some(SqlType::InternalChar),
+        name => SqlType::from_name(name, &[]).ok().flatten(),
+    }
+}
+
 /// Whether every call of this name computes and answers about as much as it is given, as the functions themselves say.
 pub(crate) fn is_bounded_call(name: &str) -> bool {
     is_context_value(name)
@@ -281,7 +289,7 @@ impl Binder<'_> {
                 let is_registered = functions::functions_named(name).next().is_some();
                 let takes_one = || functions::functions_named(name).any(|row| row.arguments.len() == 1);
                 if let [argument] = arguments.as_slice()
-                    && let Ok(Some(ty)) = SqlType::from_name(name, &[])
+                    && let Some(ty) = type_called(name)
                     // A literal is read as the type, whatever functions of the name there are, and anything has a text.
                     && (!is_registered
                         || argument.ty == SqlType::Unknown
