@@ -171,6 +171,7 @@ pub use routine::RoutineForm;
 pub(crate) use routine_name::function_by_oid;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use row_stamp::{ROW_STAMP, ROW_STAMP_OR_NULL};
+pub use sent_object_name::OID_OF_SENT_NAME;
 pub use sequence::SEQUENCE_CALLS;
 pub use server::note_server_start;
 pub use sort_key::order_function;

@@ -275,6 +275,11 @@ pub(crate) fn objects_meant(ctx: &StatementContext, text: Value, ty: &SqlType) -
     }
 }
 
+/// The name of the object that an oid of this type means, outside of a query: what it is as text.
+pub(crate) fn name_meant(ctx: &StatementContext, oid: i64, ty: &SqlType) -> String {
+    object_name(&CatalogContext::new(Arc::new(ctx.clone())), ty.base_name(), oid)
+}
+
 /// An oid is what it is.
 fn oid(batch: &Batch) -> Result<ArrayRef> {
     Ok(Arc::clone(&batch.arrays[0]))

@@ -3,8 +3,12 @@
 
 use super::object_name::object_name;
 use super::object_name_array::must_hold_oids;
-use super::{FunctionDef, T};
-use crate::types::{Value, name_with_oid};
+use super::{Body, FunctionDef, T};
+use crate::types::{Value, name_and_oid, name_with_oid};
+
+/// The oid that such a name stands for: of what a part of a statement gave, when another reads it.
+pub const OID_OF_SENT_NAME: Body =
+    Body::Batch(|batch| batch.map1(|sent: &str| name_and_oid(sent).1.unwrap_or_default()));
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("sent_object_name", &[T::Text, T::Oid], T::Text, |b, catalog| {

@@ -193,7 +193,17 @@ impl Binder<'_> {
                     format!("number of columns ({count}) exceeds limit ({RESULT_COLUMNS_MAX})")
                 })?;
                 for BoundItem { name, bound } in returned {
-                    let bound = self.as_shown(bound)?;
+                    // An array's items are shown by their names alone.
+                    let (origin, is_declared) = (bound.origin, bound.is_declared);
+                    let sent = match bound.ty {
+                        SqlType::Array(_) => self.as_shown(bound)?,
+                        _ => self.as_sent(bound)?,
+                    };
+                    let bound = Bound {
+                        origin,
+                        is_declared,
+                        ..sent
+                    };
                     items.push(BoundItem { name, bound });
                 }
             }

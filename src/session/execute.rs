@@ -162,6 +162,10 @@ fn assigned(value: Value, from: &SqlType, ty: &SqlType, at: usize, format: &Form
     match (value, ty) {
         (value, SqlType::Unknown) => Ok(value),
         (Value::Text(text), ty) if *from == SqlType::Unknown => literal(&text, ty, format),
+        // An object left the query as its name, by which it is found again.
+        (Value::Text(name), ty) if from.object_type() != *from && (ty.names_objects() || ty.is_string()) => {
+            literal(&name, ty, format)
+        }
         (value, ty) if is_assignable(from, ty) => {
             assigned_value(value, from, (ty, &format!("${}", at + 1)), format)
         }

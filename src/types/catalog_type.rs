@@ -81,7 +81,7 @@ pub(crate) fn name_with_oid(name: &str, oid: i64) -> String {
 }
 
 /// The name of such a text, and the oid; `None`: the text is a name alone.
-pub(super) fn name_and_oid(text: &str) -> (&str, Option<i64>) {
+pub(crate) fn name_and_oid(text: &str) -> (&str, Option<i64>) {
     match text.split_once('\0') {
         Some((name, oid)) => (name, oid.parse().ok()),
         None => (text, None),

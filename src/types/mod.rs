@@ -88,7 +88,7 @@ pub use array_column::{
 pub use array_dimension::{Dimension, element_count, put_shape, read_shape, shape_length};
 pub use arrow_type::TYPE_METADATA_KEY;
 pub use catalog_type::CatalogType;
-pub(crate) use catalog_type::name_with_oid;
+pub(crate) use catalog_type::{name_and_oid, name_with_oid};
 pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;

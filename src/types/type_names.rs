@@ -177,6 +177,20 @@ impl SqlType {
         self.innermost().object_kind().is_some()
     }
 
+    /// The type of the objects whose names it is of, with the same oid: what [`SqlType::output_type`] makes of it is this one. Any other type
+    /// stays.
+    pub fn object_type(&self) -> SqlType {
+        match self {
+            SqlType::Array(item) => item.map(SqlType::object_type),
+            SqlType::Catalog(kind) if kind.is_name_of_object() => {
+                let mut types = TYPES.iter().map(|row| &row.ty);
+                let object = types.find(|ty| ty.output_type() == *self);
+                object.unwrap_or(self).clone()
+            }
+            other => other.clone(),
+        }
+    }
+
     /// The type with this OID and modifier (as clients give them in Parse), if we have it.
     pub fn from_oid(oid: u32, modifier: i32) -> Option<SqlType> {
         if oid == 0 {
@@ -558,23 +572,13 @@ pub(super) mod tests {
         types
     }
 
-    /// The type of objects whose names the type holds; both have one OID. Any other type stays.
-    fn object_of(ty: &SqlType) -> SqlType {
-        TYPES
-            .iter()
-            .map(|row| &row.ty)
-            .find(|object| object.output_type() == *ty)
-            .unwrap_or(ty)
-            .clone()
-    }
-
     #[test]
     fn oid_and_modifier_tell_every_type_apart() {
         for ty in every_type() {
             let expected = match &ty {
                 SqlType::Unknown | SqlType::Void => SqlType::Text,
-                SqlType::Array(element) => SqlType::array(object_of(element)),
-                other => object_of(other),
+                SqlType::Array(element) => SqlType::array(SqlType::object_type(element)),
+                other => SqlType::object_type(other),
             };
             assert_eq!(SqlType::from_oid(ty.oid(), ty.modifier()), Some(expected));
         }

@@ -367,7 +367,7 @@ fn check_defaults(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
             return Err(invalid("a default that is no expression"));
         };
         let planned = crate::query::plan_query(ctx, query, &[]).map_err(Error::without_place)?;
-        let found = planned.columns.first().map(|column| column.ty.clone());
+        let found = planned.columns.first().map(|column| column.ty.object_type());
         let is_literal = matches!(
             default.trim_start().as_bytes().first(),
             Some(b'\'') | Some(b'N' | b'n')

@@ -210,10 +210,10 @@ impl Frame {
 
     /// The text of an expression; `None` for NULL.
     pub(super) async fn text_of(&mut self, expression: &Fragment) -> Result<Option<String>> {
-        let (value, _) = self.evaluate(expression).await?;
+        let (value, ty) = self.evaluate(expression).await?;
         Ok(match value {
             Value::Null => None,
-            value => Some(value.to_text(&self.ctx.format_settings())),
+            value => Some(crate::sql::routine_run::text_of(&self.ctx, &value, &ty)),
         })
     }
 }

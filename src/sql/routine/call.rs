@@ -13,10 +13,10 @@ use crate::functions::value_array::array_of;
 use crate::query::{concrete_type, known_types, plan_procedure_call, run_once};
 use crate::scan::{OutputColumn, Rows};
 use crate::sql::Outcome;
-use crate::sql::routine_run::{element_of, inner_context};
+use crate::sql::routine_run::{element_of, inner_context, text_of};
 use crate::system::{RoutineCall, StatementContext};
 use crate::txn::Savepoint;
-use crate::types::{SqlType, Value, value_at};
+use crate::types::{SqlType, Value, name_with_oid, value_at};
 use crate::{Error, Result};
 
 /// Runs CALL: the row of what the procedure gives back, if it gives anything.
@@ -58,7 +58,7 @@ pub(in crate::sql) async fn execute_call(
         });
     }
     let row = given.into_iter().next().unwrap_or_default();
-    rows_of(columns, row)
+    rows_of(ctx, columns, row)
 }
 
 /// What a body did that failed is undone, unless it has ended the transaction.
@@ -81,15 +81,25 @@ fn output_columns(ctx: &StatementContext, routine: &RoutineDef, types: &[SqlType
     let columns = outputs.map(|(at, output)| {
         let name = output.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
         let ty = concrete_type(ctx, &output.ty, element.as_ref()).unwrap_or(SqlType::Text);
-        OutputColumn::declared(name, ty)
+        // Objects leave the statement as their names.
+        let is_object = ty.names_objects() && ty.item_type().is_none();
+        let shown = if is_object { ty.output_type() } else { ty };
+        OutputColumn::declared(name, shown)
     });
     columns.collect()
 }
 
-fn rows_of(columns: Vec<OutputColumn>, row: Vec<Value>) -> Result<Outcome> {
+/// The row as it leaves the statement.
+fn rows_of(ctx: &StatementContext, columns: Vec<OutputColumn>, row: Vec<Value>) -> Result<Outcome> {
     let mut arrays = Vec::with_capacity(columns.len());
     for (at, column) in columns.iter().enumerate() {
-        let value = row.get(at).cloned().unwrap_or(Value::Null);
+        let object = column.ty.object_type();
+        let value = match row.get(at).cloned().unwrap_or(Value::Null) {
+            Value::Int(oid) if object != column.ty => {
+                Value::Text(name_with_oid(&text_of(ctx, &Value::Int(oid), &object), oid))
+            }
+            value => value,
+        };
         arrays.push(array_of(&[value], &column.ty)?);
     }
     let fields: Vec<_> = columns

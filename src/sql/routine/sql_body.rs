@@ -238,7 +238,11 @@ fn check_result(
     };
     let found: Vec<SqlType> = match row_of_one_column(routine, columns) {
         Some(row) => row.fields.iter().map(|field| field.ty.clone()).collect(),
-        None => columns.iter().map(OutputColumn::decided_type).collect(),
+        // Objects leave a query as their names.
+        None => columns
+            .iter()
+            .map(|column| column.decided_type().object_type())
+            .collect(),
     };
     if found.len() != wanted.len() {
         let detail = match (wanted.len(), found.len() > wanted.len()) {

@@ -6,4 +6,4 @@ pub(in crate::sql) mod statement_run;
 mod values;
 
 pub(in crate::sql) use domain_value::{check_rows, domain_cast};
-pub(in crate::sql) use values::{assigned, element_of, inner_context, returned_types};
+pub(in crate::sql) use values::{assigned, element_of, inner_context, returned_types, text_of};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::catalog::{Polymorphic, RoutineDef, RoutineResult, RoutineType};
-use crate::functions::object_name::objects_meant;
+use crate::functions::object_name::{name_meant, objects_meant};
 use crate::query::concrete_type;
 use crate::system::{RoutineCall, StatementContext};
 use crate::types::{SqlType, Value};
@@ -62,6 +62,14 @@ pub(in crate::sql) fn returned_types(ctx: &StatementContext, call: &RoutineCall)
     }
 }
 
+/// A value of a type as texts show it: of an oid that names an object the name.
+pub(in crate::sql) fn text_of(ctx: &StatementContext, value: &Value, ty: &SqlType) -> String {
+    match (value, ty) {
+        (Value::Int(oid), ty) if ty.names_objects() => name_meant(ctx, *oid, ty),
+        (value, _) => value.to_text(&ctx.format_settings()),
+    }
+}
+
 /// A value as one of another type: as an assignment has it, or by its text. Errors: those of reading that.
 pub(in crate::sql) fn assigned(
     ctx: &StatementContext,
@@ -70,9 +78,20 @@ pub(in crate::sql) fn assigned(
     to: &SqlType,
 ) -> Result<Value> {
     let format = ctx.format_settings();
+    let objects = from.object_type();
     let value = match value {
         Value::Null => return Ok(Value::Null),
+        // An object leaves a query as its name, which only texts take for it.
+        Value::Text(_) if objects != *from && *to == SqlType::Oid => {
+            return objects_meant(ctx, value, &objects);
+        }
+        Value::Int(oid) if from.names_objects() && to.is_string() => {
+            return Value::Text(text_of(ctx, &Value::Int(oid), from)).assign(to, "", &format);
+        }
         value @ (Value::Unknown(_) | Value::Text(_)) if to.names_objects() => {
+            return objects_meant(ctx, value, to);
+        }
+        value @ Value::Array(_) if objects != *from && objects == *to => {
             return objects_meant(ctx, value, to);
         }
         Value::Unknown(text) => return Value::parse(&text, to, &format)?.assign(to, "", &format),
