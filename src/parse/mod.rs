@@ -100,6 +100,7 @@ pub(crate) mod sqlstates;
 mod statement;
 pub(crate) mod subscript_assignment;
 mod substring;
+mod surrogate_pairs;
 mod symmetric;
 mod syntax_error;
 mod system_time;

@@ -22,7 +22,7 @@ use super::walk::visit_relations;
 use super::with_write::has_writes;
 use super::{
     TruncatedName, catalog_query, command_reader, copy_reader, hash_comment, long_names, number_junk,
-    syntax_error, text_place, tokens, unicode_escapes,
+    surrogate_pairs, syntax_error, text_place, tokens, unicode_escapes,
 };
 use crate::{Error, Result};
 
@@ -124,9 +124,11 @@ fn read(text: &str) -> Result<Vec<ParsedStatement>> {
         return Err(syntax_error::near_text("\\0", text[..at].chars().count() + 1));
     }
     let blanked = hash_comment::blank_hash_comments(text);
-    let mut tokens = Tokenizer::new(&KEYSPAN, &blanked)
+    let joined = surrogate_pairs::join(&blanked);
+    let mut tokens = Tokenizer::new(&KEYSPAN, &joined)
         .tokenize_with_location()
         .map_err(|error| syntax_error::of_tokenizer(error, text))?;
+    surrogate_pairs::settle(&mut tokens);
     number_junk::check(&tokens, text)?;
     unicode_escapes::settle(&mut tokens, text)?;
     let truncated = long_names::truncate(&mut tokens);

@@ -44,7 +44,7 @@ pub(super) fn of_tokenizer(error: TokenizerError, text: &str) -> Error {
     let position = character_position(error.location, text);
     let rest: String = text.chars().skip(position.saturating_sub(1)).collect();
     if error.message == "Unterminated encoded string literal"
-        && let Some(fault) = escape_fault(&rest)
+        && let Some(fault) = surrogate_fault(&rest, position).or_else(|| escape_fault(&rest))
     {
         return fault;
     }
@@ -131,6 +131,52 @@ fn read_location(message: &str) -> Option<Location> {
         line: line.trim().parse().ok()?,
         column: column.trim().parse().ok()?,
     })
+}
+
+/// The error of the first escape in an `E'…'` string that is half of a pair of UTF-16, or of what stands in the place of the other half.
+/// `position`: of the string. `None`: there is no such escape.
+fn surrogate_fault(rest: &str, position: usize) -> Option<Error> {
+    let body = rest.get(2..)?;
+    let escape = |at: usize| {
+        let length = match body.get(at..at + 2)? {
+            "\\u" => 6,
+            "\\U" => 10,
+            _ => return None,
+        };
+        let code = u32::from_str_radix(body.get(at + 2..at + length)?, 16).ok()?;
+        Some((code, length))
+    };
+    let mut at = 0;
+    loop {
+        let c = body[at..].chars().next().filter(|c| *c != '\'')?;
+        let Some((code, length)) = escape(at) else {
+            at += c.len_utf8();
+            if c == '\\' {
+                at += body[at..].chars().next()?.len_utf8();
+            }
+            continue;
+        };
+        let wrong = match code {
+            0xD800..0xDC00 => match escape(at + length) {
+                Some((0xDC00..0xE000, second)) => {
+                    at += length + second;
+                    continue;
+                }
+                _ => at + length,
+            },
+            0xDC00..0xE000 => at,
+            _ => {
+                at += length;
+                continue;
+            }
+        };
+        let first = body[wrong..].chars().next()?.len_utf8();
+        let near = &body[wrong..wrong + escape(wrong).map_or(first, |(_, length)| length)];
+        return Some(Error::Syntax {
+            message: format!("invalid Unicode surrogate pair at or near \"{near}\""),
+            position: position + 2 + body[..wrong].chars().count(),
+        });
+    }
 }
 
 /// Why an `E'…'` string does not read: PostgreSQL's error for its first wrong escape. `None`: it has none.

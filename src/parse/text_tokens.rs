@@ -1,5 +1,7 @@
 //! A text cut into tokens that need not make sense: for what is done before the tokenizer, and for texts that it refuses.
 
+use std::ops::Range;
+
 /// The length in bytes of the token that `rest` starts with: a quoted string, a comment, a word or number, or one character.
 pub(super) fn token_length(rest: &str, first: char) -> usize {
     match first {
@@ -53,6 +55,23 @@ pub(crate) fn without_strings(text: &str) -> String {
         rest = after;
     }
     shown
+}
+
+/// Where the strings with escapes stand, quotes included: in bytes.
+pub(super) fn escaped_strings(text: &str) -> Vec<Range<usize>> {
+    let (mut strings, mut at) = (Vec::new(), 0);
+    while let Some(first) = text[at..].chars().next() {
+        let is_escaped = first == '\'' && ends_with_escape(&text[..at]);
+        let length = match is_escaped {
+            true => escaped_length(&text[at..]),
+            false => token_length(&text[at..], first),
+        };
+        if is_escaped {
+            strings.push(at..at + length);
+        }
+        at += length;
+    }
+    strings
 }
 
 /// Whether what is before a string is the E of one with escapes.
