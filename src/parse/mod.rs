@@ -61,6 +61,7 @@ mod long_names;
 mod membership;
 mod merge_source;
 pub(crate) mod names;
+mod national_character;
 mod nesting;
 mod normalized_text;
 mod number_junk;

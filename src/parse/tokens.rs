@@ -52,6 +52,7 @@ use super::identity_options;
 use super::inert;
 use super::key_includes;
 use super::merge_source;
+use super::national_character;
 use super::nesting::Nesting;
 use super::only::OnlyReader;
 use super::operator_name;
@@ -321,6 +322,7 @@ impl<'t> Reader<'t> {
 
     /// Before a word is taken: what it says of the words before it.
     fn meet_word(&mut self, keyword: Keyword, token: &TokenWithSpan) -> Result<()> {
+        national_character::take(&mut self.tokens, token);
         match keyword_of(self.tokens.last()) {
             Keyword::FROM | Keyword::JOIN
                 if CLAUSE_WORDS.contains(&keyword) && keyword_of(self.tokens.first()) != Keyword::REVOKE =>
