@@ -41,8 +41,8 @@ const PRINT_VALUES: &[&str] = &[
     "to_jsonb",
 ];
 
-/// Schemas in which the functions of the registry may be asked for.
-const BUILT_IN_SCHEMAS: &[&str] = &["pg_catalog", "public", "keyspan", "information_schema"];
+/// Schemas in which the functions of the registry may be asked for. What extensions bring is in the schemas of these.
+const BUILT_IN_SCHEMAS: &[&str] = &["pg_catalog", "keyspan", "information_schema"];
 
 /// The oid of the type `unknown`, which untyped literals are of.
 const UNKNOWN_OID: i64 = 705;
