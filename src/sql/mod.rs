@@ -29,7 +29,7 @@ use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{self, ObjectName};
 
 use crate::copy::RowEncoder;
-use crate::error::StatementFault;
+use crate::error::{Raised, StatementFault};
 use crate::operators::Spool;
 use crate::parse::command::Command;
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, names, parameters};
@@ -100,6 +100,7 @@ pub struct Description {
 pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<Outcome> {
     raise_warnings(ctx, statement);
     require_own_database(ctx, statement)?;
+    require_parameter_types(ctx)?;
     // A query that was short before leaves its connection's task when it is not any more.
     let is_known_to_be_short =
         || statement.kept.is_short_by_experience(ctx) && statement.effort.is_pausing(ctx);
@@ -134,6 +135,19 @@ fn require_own_database(ctx: &StatementContext, statement: &Statement) -> Result
                 "A session reads the database that it connected to: connect to the other one.".to_string(),
             ),
         }),
+    }
+}
+
+/// Errors: XX000 for a parameter of an enum that has been dropped since the statement was prepared, as PostgreSQL's: drivers that cache
+/// types know it, and prepare the statement again.
+fn require_parameter_types(ctx: &StatementContext) -> Result<()> {
+    let mut enums = ctx.parameter_types.iter().filter_map(SqlType::enum_type);
+    match enums.find(|ty| ctx.catalog.types.by_oid(ty.oid).is_none()) {
+        None => Ok(()),
+        Some(gone) => {
+            let message = format!("cache lookup failed for type {}", gone.oid);
+            Err(Raised::new("XX000", message).into())
+        }
     }
 }
 

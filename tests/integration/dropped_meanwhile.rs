@@ -3,6 +3,7 @@
 
 use tokio_postgres::Client;
 
+use crate::protocol::{Raw, assert_kinds, sqlstate};
 use crate::server::TestServer;
 
 /// What is used, what uses it, and what is said to who is second then.
@@ -139,4 +140,27 @@ async fn a_role_that_is_made_again_begins_without_settings() {
         let count: i64 = a.query_one(settings, &[]).await.unwrap().get(0);
         assert_eq!(count, 0, "{first}; {second}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_parameter_of_a_type_that_is_gone_is_told_as_drivers_know_it() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    let other = server.connect().await;
+    raw.run(MOOD).await;
+    raw.send('P', b"kept\0SELECT $1::mood::text\0\0\0").await;
+    raw.send('S', b"").await;
+    assert_kinds(&raw.until('Z').await, "1Z");
+    let run = async |raw: &mut Raw| {
+        raw.send('B', b"\0kept\0\0\0\0\x01\0\0\0\x04glad\0\0").await;
+        raw.execute(0).await;
+        raw.send('S', b"").await;
+        raw.until('Z').await
+    };
+    assert_kinds(&run(&mut raw).await, "2DCZ");
+    other
+        .batch_execute(&format!("{DROP_MOOD}; {MOOD}"))
+        .await
+        .unwrap();
+    assert_eq!(sqlstate(&run(&mut raw).await), "XX000");
 }
