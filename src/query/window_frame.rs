@@ -129,6 +129,12 @@ impl Binder<'_> {
 
     /// What is added to the key, or taken from it, and what comes of that.
     fn reach(&mut self, offset: Bound, key: &WindowKey, end: End) -> Result<FrameOffset> {
+        // What has no type is of the key's, where integers are added as what holds any sum of them.
+        let is_open = matches!(offset.ty, SqlType::Unknown | SqlType::Void);
+        let offset = match is_open && key.bound.ty.is_integer() {
+            true => self.convert(offset, &key.bound.ty, CastContext::Implicit)?,
+            false => offset,
+        };
         let (key_type, offset_type) = range_types(&key.bound.ty, &offset.ty)?;
         let ascending = key.ascending;
         let key = self.convert(key.bound.clone(), &key_type, CastContext::Implicit)?;

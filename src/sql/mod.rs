@@ -32,6 +32,7 @@ use crate::copy::RowEncoder;
 use crate::error::{Raised, StatementFault};
 use crate::operators::Spool;
 use crate::parse::command::Command;
+use crate::parse::kind::take_into;
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, names, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::scan::{OutputColumn, Rows, RowsStream};
@@ -354,6 +355,17 @@ async fn tell(
             })
         }
         (write, KeptPlan::Write(kept)) => WritePlan::describe(ctx, write, kept, &types),
+        (
+            ast::Statement::CreateTable(ast::CreateTable {
+                query: Some(query), ..
+            }),
+            _,
+        ) => Ok(told_of_source(ctx, query, &types)),
+        (ast::Statement::Query(query), _) => {
+            let mut query = query.clone();
+            take_into(&mut query);
+            Ok(told_of_source(ctx, &query, &types))
+        }
         (ast::Statement::Call(function), _) => {
             let (parameters, columns) = routine::describe_call(ctx, function, &types)?;
             Ok(Description {
@@ -375,11 +387,21 @@ async fn tell(
             })
         }
         _ => Ok(Description {
-            parameters: types
-                .into_iter()
-                .map(|ty| ty.unwrap_or(SqlType::Unknown))
-                .collect(),
+            parameters: decided(types),
             columns: None,
         }),
     }
+}
+
+/// What is told of a statement that makes a table of a query.
+fn told_of_source(ctx: &StatementContext, query: &ast::Query, types: &[Option<SqlType>]) -> Description {
+    Description {
+        parameters: decided(query::parameters_of(ctx, query, types)),
+        columns: None,
+    }
+}
+
+fn decided(types: Vec<Option<SqlType>>) -> Vec<SqlType> {
+    let types = types.into_iter();
+    types.map(|ty| ty.unwrap_or(SqlType::Unknown)).collect()
 }

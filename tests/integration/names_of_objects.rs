@@ -1,4 +1,5 @@
 //! Values of regclass, regtype and their kin in binary form: oids, as PostgreSQL sends and takes them. In text they are names (`sql-tests`).
+//! Snapshots of transactions, too; and types of parameters that are told before a statement runs.
 
 use crate::protocol::{Raw, assert_kinds};
 use crate::server::TestServer;
@@ -52,4 +53,57 @@ async fn names_of_objects_are_oids_in_binary() {
     )
     .await;
     assert_eq!(back, [oid(1259), expected, b"pg_class".to_vec()]);
+}
+
+#[tokio::test]
+async fn what_returning_gives_of_objects_is_oids_in_binary() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.run("CREATE TABLE t (a int PRIMARY KEY, r regclass)").await;
+    let sent = fields(
+        &mut raw,
+        "INSERT INTO t VALUES (1, 'pg_class') RETURNING r, 'int4'::regtype",
+        &[],
+    )
+    .await;
+    assert_eq!(sent, [1259u32, 23].map(|oid| oid.to_be_bytes().to_vec()));
+}
+
+#[tokio::test]
+async fn snapshots_go_both_ways_in_binary() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    let numbers = [1u64, 5, 2, 3]
+        .map(|number| number.to_be_bytes().to_vec())
+        .concat();
+    let expected = [2u32.to_be_bytes().to_vec(), numbers].concat();
+    let sql = "SELECT '1:5:2,3'::pg_snapshot, $1::pg_snapshot, $1::pg_snapshot::text, $2::xid8";
+    let eight = 8u64.to_be_bytes();
+    let sent = fields(&mut raw, sql, &[&expected, &eight]).await;
+    assert_eq!(
+        sent,
+        [expected.clone(), expected, b"1:5:2,3".to_vec(), eight.to_vec()]
+    );
+}
+
+#[tokio::test]
+async fn parameters_of_definitions_and_frames_have_the_types_that_they_get_there() {
+    let server = TestServer::start("memory").await;
+    let client = server.connect().await;
+    let types = async |sql: &str| {
+        let statement = client.prepare(sql).await.unwrap();
+        let names = statement.params().iter().map(|ty| ty.name().to_string());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        types("CREATE TABLE made AS SELECT $1::int AS a, $2::uuid AS b").await,
+        ["int4", "uuid"]
+    );
+    assert_eq!(types("SELECT $1::int AS a INTO made").await, ["int4"]);
+    let frame = "SELECT sum(x) OVER (ORDER BY x RANGE $1 PRECEDING) FROM generate_series(1, 3) x";
+    assert_eq!(types(frame).await, ["int4"]);
+    let statement = client.prepare(frame).await.unwrap();
+    let rows = client.query(&statement, &[&1i32]).await.unwrap();
+    let sums: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(sums, [1, 3, 5]);
 }
