@@ -61,12 +61,9 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             // Constants of these types are text here, so text must be assignable to them.
             let is_carried = matches!(
                 ty,
-                SqlType::Json
-                    | SqlType::Jsonb
-                    | SqlType::TsVector
-                    | SqlType::TsQuery
-                    | SqlType::Catalog(CatalogType::Refcursor)
-            );
+                SqlType::Json | SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery
+            ) || matches!(ty, SqlType::Catalog(_))
+                && ty.arrow_type() == SqlType::Text.arrow_type();
             let parses = kind == Kind::Cast || is_carried;
             return parses.then(|| Value::parse(&text, ty, settings));
         }
