@@ -356,8 +356,14 @@ impl Binder<'_> {
                 "subquery must return only one column",
             ));
         };
-        let ty = SqlType::list(column.ty.clone());
-        let argument = Expr::Column(column.column.clone());
+        let given = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
+        // Of a string of no type the array is one of texts.
+        let item = match is_array {
+            true => self.with_decided_type(given)?,
+            false => given,
+        };
+        let (argument, item) = (item.expr, item.ty);
+        let ty = SqlType::list(item.clone());
         let (input, order) = self.with_order(bound.plan.clone())?;
         let call = AggregateFunction::new(Accumulator::Array, vec![argument], false, None, order);
         let name = self.unique_name("?array");
@@ -375,7 +381,7 @@ impl Binder<'_> {
         let list = Bound::new(Expr::Case(filled), ty);
         let whole = match is_array {
             true => {
-                let array = SqlType::array(column.ty.clone());
+                let array = SqlType::array(item);
                 self.gathered("array_agg", functions::GATHERED, list, array)
             }
             false => list,
