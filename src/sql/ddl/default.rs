@@ -58,11 +58,7 @@ pub(super) async fn read(
     ty: &SqlType,
     column: &str,
 ) -> Result<Option<ColumnDefault>> {
-    let constant = match calls_a_function(expr) {
-        true => None,
-        false => query::constant(ctx, expr)?,
-    };
-    if let Some(query::Constant { value, ty: from }) = constant {
+    if let Some(query::Constant { value, ty: from }) = constant(ctx, expr, ty)? {
         if value == Value::Null {
             check_assignable(ctx, &from, (ty, column))?;
         }
@@ -116,6 +112,27 @@ pub(super) async fn read(
                 },
             }))
         }
+    }
+}
+
+/// The constant that a default is, if it is one.
+fn constant(ctx: &StatementContext, expr: &Expr, ty: &SqlType) -> Result<Option<query::Constant>> {
+    match calls_a_function(expr) {
+        true => Ok(None),
+        false if ty.names_objects() => constant_object(ctx, expr, ty),
+        false => query::constant(ctx, expr),
+    }
+}
+
+/// The same of one that names an object, which is looked up once: whatever search path others have, it is the one that was meant. That of the
+/// table that is being made is not there yet, and is looked up by who needs it.
+fn constant_object(ctx: &StatementContext, expr: &Expr, ty: &SqlType) -> Result<Option<query::Constant>> {
+    let literal = without_own_cast(ctx, expr, ty);
+    let found = query::constant(ctx, literal)?;
+    let is_there = |found: &query::Constant| objects_meant(ctx, found.value.clone(), ty).is_ok();
+    match literal == expr || found.as_ref().is_none_or(is_there) {
+        true => Ok(found),
+        false => query::constant(ctx, expr),
     }
 }
 

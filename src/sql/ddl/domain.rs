@@ -98,7 +98,7 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Do
     writer.put_type(&altered)
 }
 
-/// The text of a default. `None`: it is NULL. Errors: as those of a column's.
+/// The text of a default, which means the same under any search path. `None`: it is NULL. Errors: as those of a column's.
 async fn default_text(
     ctx: &StatementContext,
     expr: &Expr,
@@ -106,9 +106,10 @@ async fn default_text(
     name: &str,
 ) -> Result<Option<String>> {
     let read = default::read(ctx, expr, ty, name).await?;
+    let kept = row_expression::with_schemas(ctx, expr);
     Ok(read.map(|default| match default {
-        ColumnDefault::Constant { text: Some(text), .. } => text.plain,
-        _ => expr.to_string(),
+        ColumnDefault::Constant { text: Some(text), .. } if kept == *expr => text.plain,
+        _ => kept.to_string(),
     }))
 }
 

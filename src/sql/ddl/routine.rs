@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{Ident, ObjectName, Visitor};
+use sqlparser::ast::{Ident, ObjectName, SelectItem, SetExpr, Visitor};
 
 use super::named_in_text::{NamedObject, Renaming};
 use super::new_relation::NewRelation;
 use super::routine_ref::{found_routine, known_routine, shown_types};
 use super::routine_type::{Resolved, resolve};
+use super::row_expression::with_schemas;
 use super::user_type::take_oid;
 use super::{renamed_texts, role, routine_dependents, storage, view};
 use crate::catalog::{
@@ -51,7 +52,7 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewRoutine) -> Result<(
             hint: None,
         });
     }
-    check_defaults(ctx, &routine)?;
+    keep_defaults(ctx, &mut routine)?;
     if routine.body_kind != BodyKind::Text {
         routine.search_path = ctx.settings.search_path.clone();
         routine.depends_on = objects_read(ctx, &routine)?;
@@ -354,10 +355,10 @@ fn with_hint(message: &str, hint: String) -> Error {
     }
 }
 
-/// Errors: those of binding the defaults of arguments.
-fn check_defaults(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
-    for argument in &routine.arguments {
-        let (Some(default), Some(ty)) = (&argument.default, argument.ty.sql_type()) else {
+/// Has the defaults of arguments mean the same under any search path. Errors: those of binding them.
+fn keep_defaults(ctx: &StatementContext, routine: &mut RoutineDef) -> Result<()> {
+    for argument in &mut routine.arguments {
+        let (Some(default), Some(ty)) = (argument.default.clone(), argument.ty.sql_type()) else {
             continue;
         };
         let text = format!("SELECT {default}");
@@ -379,6 +380,14 @@ fn check_defaults(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
                 message: format!("argument of DEFAULT must be type {ty}, not type {found}"),
                 hint: None,
             });
+        }
+        if let SetExpr::Select(select) = query.body.as_ref()
+            && let [SelectItem::UnnamedExpr(expr)] = select.projection.as_slice()
+        {
+            let kept = with_schemas(ctx, expr);
+            if kept != *expr {
+                argument.default = Some(kept.to_string());
+            }
         }
     }
     Ok(())
