@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::placeholder::{Constants, RunTimes};
 use crate::functions::cast::cast_value;
+use crate::functions::object_name::objects_meant;
 use crate::functions::value_array::scalar_of;
 use crate::functions::{self, T};
 use crate::system::StatementContext;
@@ -19,6 +20,10 @@ impl Constants {
         let parameter = |(index, ty): (usize, &SqlType)| match ctx.parameters.get(index) {
             Some(Value::Unknown(name)) if let Some(kind) = ty.object_kind() => {
                 object(name, kind, ty, &settings).map(Some)
+            }
+            Some(names @ Value::Unknown(_)) if ty.names_objects() => {
+                let oids = objects_meant(ctx, names.clone(), ty)?;
+                Ok(Some(Expr::Literal(scalar_of(&oids, ty)?, None)))
             }
             Some(value) => {
                 let scalar = constant(value.clone(), ty, &settings)?;

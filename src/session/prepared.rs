@@ -18,10 +18,10 @@ use crate::{Error, Result};
 /// About what a portal takes without its parameters.
 const PORTAL_BYTES: usize = 1 << 10;
 
-/// A parameter given as text. The name of an object stays text, which the statement looks up, and so does the label of an enum: which
+/// A parameter given as text. The name of an object stays text, also in an array: the statement looks it up. So does the label of an enum: which
 /// there are is known when the statement runs. Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
-    match ty.object_kind().is_some() || ty.has_label() {
+    match ty.names_objects() || ty.has_label() {
         true => Value::parse(text, &SqlType::Unknown, format),
         false => Value::parse(text, ty, format),
     }
