@@ -29,7 +29,7 @@
 //! 00 00 00 00 | 00 0A | oid u32 BE                    Dependents     put by whoever makes something depend on it
 //! 00 00 00 00 | 00 0B | whose                         Settings       UTF-8 to the end of the key
 //! 00 00 00 00 | 00 0C | part u32 BE                   CatalogPart    names the state of a part of the catalog
-//! 00 00 00 00 | 00 0D | oid u32 BE                    Type           that a user made
+//! 00 00 00 00 | 00 0D | oid u32 BE                    Type           that a user made, or an extension: 9210 is citext
 //! 00 00 00 00 | 00 0E | schema | 00 | name            TypeName       of such a type
 //! 00 00 00 00 | 00 12                                 Clock          the time by which rows were found over
 //! 00 00 00 00 | 00 18 | oid u32                       Regions        where a table is split into regions
