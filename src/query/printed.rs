@@ -278,7 +278,11 @@ fn literal(text: &str, ty: &SqlType) -> Printed {
     }
     let settings = FormatSettings::default();
     let parsed = Value::parse(text, ty, &settings).map(|value| value.to_text(&settings));
-    let text = parsed.unwrap_or_else(|_| text.to_string());
+    // A value that does not know what it is of, as a pg_lsn that is a number, has no text that reads as one: it stays as it was written.
+    let parsed = parsed
+        .ok()
+        .filter(|shown| Value::parse(shown, ty, &settings).is_ok());
+    let text = parsed.unwrap_or_else(|| text.to_string());
     match ty {
         SqlType::Bool => Printed::word(if text == "t" { "true" } else { "false" }, ty.clone()),
         SqlType::Int4 | SqlType::Numeric(_) => number(&text, ty),
