@@ -121,8 +121,9 @@ impl DeletePlan {
             let page = self.found.lock(ctx, page, LockMode::Replace).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let rows = widen(table, &self.columns, columns, page.num_rows())?;
-            let (rows, beside) = first.take(rows, others.to_vec())?;
-            first.lock(ctx, &rows, LockMode::Replace).await?;
+            let (rows, beside) = first
+                .take(ctx, (rows, others.to_vec()), LockMode::Replace)
+                .await?;
             let at_once = rows_at_once(triggers.is_some() || self.may_write(), rows.num_rows());
             for from in (0..rows.num_rows()).step_by(at_once) {
                 let rows = rows.slice(from, at_once);

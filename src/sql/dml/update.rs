@@ -282,8 +282,7 @@ impl UpdatePlan {
             let FoundPage { columns, others } = self.found.split(&page);
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
             // A row that joins with several is updated once, by any of them.
-            let (old, values) = first.take(old, others.to_vec())?;
-            first.lock(ctx, &old, mode).await?;
+            let (old, values) = first.take(ctx, (old, others.to_vec()), mode).await?;
             let at_once = rows_at_once(triggers.is_some() || self.may_write(), old.num_rows());
             for from in (0..old.num_rows()).step_by(at_once) {
                 let mut old = old.slice(from, at_once);
@@ -519,11 +518,24 @@ impl<'a> FirstOfEachKey<'a> {
         }
     }
 
-    /// The whole rows of the target that are this part's to write, and what stands beside them.
-    pub(super) fn take(
+    /// The whole rows of the target that are this part's to write, and what stands beside them. They are locked, here if the search did not
+    /// do it. Errors: 27000; those of locks.
+    pub(super) async fn take(
         &mut self,
-        rows: RecordBatch,
-        beside: Vec<ArrayRef>,
+        ctx: &StatementContext,
+        found: (RecordBatch, Vec<ArrayRef>),
+        mode: LockMode,
+    ) -> Result<(RecordBatch, Vec<ArrayRef>)> {
+        let (rows, beside) = self.first_of(found)?;
+        if self.joins {
+            lock_as_read(ctx, self.table, &[&rows], mode).await?;
+        }
+        Ok((rows, beside))
+    }
+
+    fn first_of(
+        &mut self,
+        (rows, beside): (RecordBatch, Vec<ArrayRef>),
     ) -> Result<(RecordBatch, Vec<ArrayRef>)> {
         if !self.joins && self.others.is_none() {
             return Ok((rows, beside));
@@ -543,18 +555,5 @@ impl<'a> FirstOfEachKey<'a> {
             .iter()
             .map(|array| filter(array, &first).map_err(Error::arrow));
         Ok((rows, beside.collect::<Result<_>>()?))
-    }
-
-    /// Locks rows that are to be written, where the search has not. Errors: as [`Transaction::lock`].
-    pub(super) async fn lock(
-        &self,
-        ctx: &StatementContext,
-        rows: &RecordBatch,
-        mode: LockMode,
-    ) -> Result<()> {
-        match self.joins {
-            true => lock_as_read(ctx, self.table, &[rows], mode).await,
-            false => Ok(()),
-        }
     }
 }
