@@ -33,6 +33,8 @@ pub(super) enum Extent {
     Any,
     /// The same, and none of the steps collects: whoever asks for rows sees to it that they are computed where they may.
     Here,
+    /// What a limit ends soon, unless joins leave out many rows.
+    Ended,
     /// No more than what is short.
     Short {
         /// The table of which all is read.
@@ -55,6 +57,10 @@ impl Extent {
                     Some(_) => INLINE_GETS as usize,
                     None => usize::MAX,
                 },
+            },
+            Extent::Ended => Inline {
+                rows: INLINE_GETS as usize,
+                ..Inline::ALL
             },
             Extent::Parts => Inline {
                 rows: INLINE_ROWS_OF_PARTS,
@@ -95,7 +101,9 @@ pub(super) fn stream_run(
     let batches = match run.collects() {
         false => match extent {
             Extent::Here => run.stream(),
-            Extent::Any | Extent::Short { .. } | Extent::Parts => within_allowance(run.stream()),
+            Extent::Any | Extent::Ended | Extent::Short { .. } | Extent::Parts => {
+                within_allowance(run.stream())
+            }
         },
         true => {
             let (long, txn) = (long(), Arc::clone(&ctx.txn));

@@ -64,7 +64,7 @@ pub use figures::StepFigures;
 pub use point_read::PointRead;
 use prune::{prune, without_reordering};
 use read::{Access, TableRead, one_row};
-use row_limit::{limit_counts, may_end_early, rows_wanted, skip_rows};
+use row_limit::{ends_soon, limit_counts, may_end_early, rows_wanted, skip_rows};
 use run::RunningStep;
 use step::{Source, Step};
 use totals::RowCount;
@@ -398,6 +398,7 @@ impl ShortPlan {
         let is_any = reads_ends || self.reads_ends_only;
         let extent = match self.keeps_lookups(arrival) || arrival.first_ordered > 0 || is_any {
             true => Extent::Any,
+            false if is_ordered && ends_soon(&self.steps, constants)? => Extent::Ended,
             false => Extent::Short {
                 whole: whole_table.filter(|_| demand == Demand::All && !counts_rows),
                 by_gets,
@@ -548,10 +549,10 @@ impl ShortPlan {
 
     /// The order of the table of which the first rows may be enough; empty: there is none. Errors: 2201W, 2201X.
     fn first_in_order(&self, constants: &Constants) -> Result<&[OrderColumn]> {
-        match &self.order {
-            Some(order) if rows_wanted(&self.steps, true, constants)?.is_some() => Ok(order),
-            _ => Ok(&[]),
-        }
+        let Some(order) = &self.order else { return Ok(&[]) };
+        let may_be_enough =
+            rows_wanted(&self.steps, true, constants)?.is_some() || ends_soon(&self.steps, constants)?;
+        Ok(if may_be_enough { order } else { &[] })
     }
 
     /// Rows that its only limit leaves out. Errors: 2201W, 2201X.

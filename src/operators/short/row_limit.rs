@@ -9,8 +9,9 @@ use crate::functions::LimitClause;
 use crate::functions::evaluate::RowsWanted;
 use crate::logical::limit_counts::limit_count;
 use crate::logical::placeholder::Constants;
+use crate::logical::rewrite::FIRST_ROWS_MAX;
 use crate::scan::RowsStream;
-use crate::tree::Expr;
+use crate::tree::{Expr, Partners};
 
 /// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
 pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
@@ -62,6 +63,39 @@ pub(super) fn may_end_early(steps: &[Step], is_ordered: bool) -> bool {
         }
     }
     false
+}
+
+/// Whether a limit that takes few rows ends them, once they come in the order of the sort, before many more than it takes are read: steps
+/// before it ask keys for what belongs to each row, or lock it, and none has a condition of which nobody knows what it leaves. Errors: 2201W,
+/// 2201X.
+pub(super) fn ends_soon(steps: &[Step], constants: &Constants) -> Result<bool> {
+    for step in steps {
+        match step {
+            Step::Limit { skip, fetch, .. } => {
+                let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+                return Ok(fetch.is_some_and(|fetch| fetch.saturating_add(skip) <= FIRST_ROWS_MAX));
+            }
+            Step::SubChain(chain) if !chain.keeps_all() => return Ok(false),
+            Step::Lookup(lookup)
+                if lookup.partners() != Partners::OrNone && !lookup.conditions().is_empty() =>
+            {
+                return Ok(false);
+            }
+            Step::Project { .. }
+            | Step::Sort(_)
+            | Step::LockRows(_)
+            | Step::Lookup(_)
+            | Step::Lateral(_)
+            | Step::SubChain(_) => {}
+            Step::Filter(_)
+            | Step::CatalogLookup(_)
+            | Step::Beside { .. }
+            | Step::Numbered { .. }
+            | Step::Groups { .. }
+            | Step::Totals { .. } => return Ok(false),
+        }
+    }
+    Ok(false)
 }
 
 /// Tells the steps before a limit that rows behind those which it takes are not wanted. `may_end`: perhaps nobody asks for all rows of the
