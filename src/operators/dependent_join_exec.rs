@@ -1,4 +1,5 @@
-//! Dependent joins as executable plans: `dependent_join_run` runs every subquery once for each distinct set of outer values.
+//! Dependent joins as executable plans: `dependent_join_run` runs every subquery once for each distinct set of outer values. The order
+//! of the outer rows stays.
 
 use std::any::Any;
 use std::fmt;
@@ -75,7 +76,7 @@ impl DependentJoinExec {
         });
         let sub_plans = sub_plans.collect::<DataFusionResult<_>>()?;
         let schema = Arc::clone(join.schema.inner());
-        Ok(DependentJoinExec::new(input, sub_plans, schema, planner))
+        DependentJoinExec::new(input, sub_plans, schema, planner)
     }
 
     fn new(
@@ -83,16 +84,16 @@ impl DependentJoinExec {
         sub_plans: Arc<[PhysicalSubPlan]>,
         schema: SchemaRef,
         planner: Planner,
-    ) -> DependentJoinExec {
-        let properties = node_properties::in_parts(Arc::clone(&schema), 1);
-        DependentJoinExec {
+    ) -> DataFusionResult<DependentJoinExec> {
+        let properties = node_properties::beside_input(&input, &schema)?;
+        Ok(DependentJoinExec {
             input,
             sub_plans,
             schema,
             planner,
             properties,
             shown: Arc::default(),
-        }
+        })
     }
 
     /// What it reads.
@@ -162,6 +163,9 @@ impl ExecutionPlan for DependentJoinExec {
     fn required_input_distribution(&self) -> Vec<datafusion_physical_plan::Distribution> {
         vec![datafusion_physical_plan::Distribution::SinglePartition]
     }
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
     fn apply_expressions(
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
@@ -180,9 +184,10 @@ impl ExecutionPlan for DependentJoinExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        // Its properties are none of its input's.
+        let input = only_input(children)?;
         Ok(Arc::new(DependentJoinExec {
-            input: only_input(children)?,
+            properties: node_properties::beside_input(&input, &self.schema)?,
+            input,
             ..self.as_ref().clone()
         }))
     }

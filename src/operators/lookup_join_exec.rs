@@ -8,7 +8,6 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::equivalence::ProjectionMapping;
 use datafusion_physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
@@ -63,10 +62,7 @@ impl LookupJoinExec {
         (lookup, columns): (Arc<Lookup>, Arc<[usize]>),
         schema: SchemaRef,
     ) -> DataFusionResult<LookupJoinExec> {
-        let given: Vec<usize> = (0..outer.schema().fields().len()).collect();
-        let given = ProjectionMapping::from_indices(&given, &outer.schema())?;
-        let known = outer.properties().equivalence_properties();
-        let properties = node_properties::in_order(known.project(&given, Arc::clone(&schema)));
+        let properties = node_properties::beside_input(&outer, &schema)?;
         Ok(LookupJoinExec {
             outer,
             lookup,

@@ -6,12 +6,24 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_physical_expr::EquivalenceProperties;
+use datafusion_physical_expr::equivalence::ProjectionMapping;
 use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion_physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 
 /// Of a node that gives all rows in one part, in this order.
 pub(super) fn in_order(order: EquivalenceProperties) -> Arc<PlanProperties> {
     of(order, 1)
+}
+
+/// Of a node with this schema that gives the columns of its input first, and its rows in their order.
+pub(super) fn beside_input(
+    input: &Arc<dyn ExecutionPlan>,
+    schema: &SchemaRef,
+) -> DataFusionResult<Arc<PlanProperties>> {
+    let given: Vec<usize> = (0..input.schema().fields().len()).collect();
+    let given = ProjectionMapping::from_indices(&given, &input.schema())?;
+    let known = input.properties().equivalence_properties();
+    Ok(in_order(known.project(&given, Arc::clone(schema))))
 }
 
 /// Of one that gives them in so many parts, in no order that anybody may rely on.

@@ -185,6 +185,8 @@ impl Describer {
             described.columns.push(column);
             if let Some(shown) = shown {
                 described.node = described.node.over_as("SubPlan", shown.node.labelled(label));
+                // A Limit that shows them stays.
+                described.is_limited = false;
             }
         }
         Some(described)

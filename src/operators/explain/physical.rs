@@ -130,7 +130,7 @@ pub(crate) struct Described {
     /// The node reads one relation.
     pub(crate) is_scan: bool,
     /// The node is a Limit that the one below it applies.
-    is_limited: bool,
+    pub(super) is_limited: bool,
 }
 
 impl Described {
