@@ -23,17 +23,18 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
 use super::build_keys::{BuildKeys, JoinKeys, Order};
+use super::first_rows::FirstRows;
 use super::node_properties;
 use super::observer::CountMore;
+use super::open_conditions::{OpenConditions, has_form_of, other_form};
 use super::planning::statement_context;
 use super::scan_fallback::ScanFallback;
-use crate::catalog::TableDef;
+use crate::Result;
 use crate::logical::filter_predicate::from_expr;
-use crate::logical::run_inputs::RunInputs;
 use crate::operators::order_requirements::ordered_column;
 use crate::operators::scan_estimate::ScanEstimate;
 use crate::parse::IndexHint;
-use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
+use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::scan::ScannedColumns;
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::scan_metrics::ScanMetrics;
@@ -45,7 +46,6 @@ use crate::system::allowance::taken;
 use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
 use crate::tree::Expr;
-use crate::{Error, Result};
 
 /// Batches as they are read.
 type RowBatches = BoxStream<'static, Result<RecordBatch>>;
@@ -75,6 +75,8 @@ pub struct KeyspanScanExec {
     shared: Option<SharedParts>,
     /// In a generic plan: what the conditions say in a run.
     open: Option<OpenConditions>,
+    /// A column (a position in `TableDef::columns`) whose NULLs do not come.
+    not_null: Option<usize>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
     metrics: Arc<ScanMetrics>,
@@ -105,6 +107,7 @@ impl KeyspanScanExec {
             walked: None,
             shared: None,
             open: None,
+            not_null: None,
             schema,
             properties,
             metrics: Arc::default(),
@@ -124,6 +127,11 @@ impl KeyspanScanExec {
     /// The scan of a generic plan.
     pub(super) fn with_open_conditions(self, open: Option<OpenConditions>) -> KeyspanScanExec {
         KeyspanScanExec { open, ..self }
+    }
+
+    /// The scan, which gives no row that has NULL in this column; its path leaves those out.
+    fn without_null(self, not_null: Option<usize>) -> KeyspanScanExec {
+        KeyspanScanExec { not_null, ..self }
     }
 
     /// Rows of the table. `None`: nobody has counted them.
@@ -267,10 +275,12 @@ impl KeyspanScanExec {
     /// What the conditions say. Errors: see [`OpenConditions::predicates`].
     fn predicates(&self) -> Result<Vec<Predicate>> {
         let table = &self.path.table;
-        match &self.open {
-            Some(open) => open.predicates(&self.conditions, table),
-            None => Ok(self.conditions.iter().map(|one| from_expr(one, table)).collect()),
-        }
+        let mut predicates = match &self.open {
+            Some(open) => open.predicates(&self.conditions, table)?,
+            None => self.conditions.iter().map(|one| from_expr(one, table)).collect(),
+        };
+        predicates.extend(self.not_null.map(|column| Predicate::IsNull { column }.negate()));
+        Ok(predicates)
     }
 
     /// The path by the conditions of the run at hand. Errors: those of planning the access; what tells that it is of another form than
@@ -279,7 +289,10 @@ impl KeyspanScanExec {
         let given = open.inputs.given()?;
         let wanted = Wanted {
             columns: Some(self.columns.positions()),
-            first_in_order: &[],
+            first_in_order: match open.is_first {
+                true => &open.served,
+                false => &[],
+            },
         };
         let predicates = self.predicates()?;
         let mut path = plan_conditions(&self.path.table, predicates, wanted, given.catalogs.statement())?;
@@ -339,6 +352,62 @@ impl KeyspanScanExec {
     /// What was read.
     pub fn metrics_read(&self) -> &Arc<ScanMetrics> {
         &self.metrics
+    }
+
+    /// The scan by the key that gives the first rows in this order without reading more. `None`: no key that the conditions leave does, or
+    /// so many rows are wanted that the table itself is shorter. Errors: see [`OpenConditions::predicates`].
+    pub(super) fn first_in_order(
+        &self,
+        order: &[PhysicalSortExpr],
+        first: &FirstRows<'_>,
+    ) -> Result<Option<KeyspanScanExec>> {
+        let Some(served) = self.order_columns(order).filter(|_| self.may_be_replanned()) else {
+            return Ok(None);
+        };
+        let not_null = served
+            .first()
+            .map(|key| key.column)
+            .filter(|column| first.is_end && !self.path.table.is_never_null(*column));
+        let mut predicates = self.predicates()?;
+        predicates.extend(not_null.map(|column| Predicate::IsNull { column }.negate()));
+        let wanted = Wanted {
+            columns: Some(self.columns.positions()),
+            first_in_order: &served,
+        };
+        // What is refused was so by the conditions alone; with the table's own key it is allowed.
+        let Ok(mut path) = plan_conditions(&self.path.table, predicates, wanted, first.ctx) else {
+            return Ok(None);
+        };
+        let is_whole_index = path.index != self.path.index && !path.covers(self.columns.positions());
+        let pays = !is_whole_index || first.pay(self.estimate.table_rows);
+        let is_served = pays && !path.is_small_scan() && path.serve(&served, true);
+        Ok(is_served.then(|| {
+            let scan = self.on_path(path, (order, served), true);
+            scan.without_null(not_null.or(self.not_null))
+        }))
+    }
+
+    /// Whether nobody counts on how it is read so far.
+    fn may_be_replanned(&self) -> bool {
+        self.limit.is_none() && self.shared.is_none() && self.walked.is_none() && self.build_keys.is_none()
+    }
+
+    /// The scan on another path, which serves an order. `is_first`: see [`OpenConditions::is_first`].
+    fn on_path(
+        &self,
+        path: AccessPath,
+        (order, served): (&[PhysicalSortExpr], Vec<OrderColumn>),
+        is_first: bool,
+    ) -> KeyspanScanExec {
+        let named = (&self.alias, &*self.conditions);
+        let positions = self.columns.positions().to_vec();
+        let scan = KeyspanScanExec::new(path, named, positions, None, self.readers_max);
+        let open = self.open.clone().map(|open| open.serving(served, is_first));
+        scan.with_estimate(self.estimate.clone())
+            .with_index_hint(self.index_hint.clone())
+            .with_open_conditions(open)
+            .without_null(self.not_null)
+            .in_order(order)
     }
 
     /// The sort keys as columns of the table; `None` when one is no plain column.
@@ -436,30 +505,15 @@ impl ExecutionPlan for KeyspanScanExec {
         if self.limit.is_some() || self.shared.is_some() || self.walked.is_some() {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
-        let served = self.order_columns(order).and_then(|order| {
+        let served = self.order_columns(order).and_then(|served| {
             let mut path = self.path.as_ref().clone();
-            path.serve(&order, true).then_some((path, order))
+            path.serve(&served, true).then_some((path, served))
         });
         Ok(match served {
             None => SortOrderPushdownResult::Unsupported,
-            Some((path, served)) => {
-                let named = (&self.alias, &*self.conditions);
-                let inner = KeyspanScanExec::new(
-                    path,
-                    named,
-                    self.columns.positions().to_vec(),
-                    None,
-                    self.readers_max,
-                );
-                let open = self.open.clone().map(|open| OpenConditions { served, ..open });
-                let inner = inner
-                    .with_estimate(self.estimate.clone())
-                    .with_index_hint(self.index_hint.clone())
-                    .with_open_conditions(open);
-                SortOrderPushdownResult::Exact {
-                    inner: Arc::new(inner.in_order(order)),
-                }
-            }
+            Some((path, served)) => SortOrderPushdownResult::Exact {
+                inner: Arc::new(self.on_path(path, (order, served), false)),
+            },
         })
     }
     fn partition_statistics(&self, _partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
@@ -496,56 +550,6 @@ impl ExecutionPlan for KeyspanScanExec {
             batches,
         )))
     }
-}
-
-/// The conditions of a generic plan's scan.
-#[derive(Debug, Clone)]
-pub(super) struct OpenConditions {
-    inputs: Arc<RunInputs>,
-    /// Which of the scan's conditions it checks itself: nobody above does.
-    checked: Arc<[bool]>,
-    /// The order that the plan counts on.
-    served: Vec<OrderColumn>,
-}
-
-impl OpenConditions {
-    /// Of a scan under these conditions.
-    pub(super) fn new(inputs: &Arc<RunInputs>, conditions: &[Expr], table: &TableDef) -> OpenConditions {
-        let is_checked = |condition| !inputs.predicate(condition, table).has_opaque();
-        OpenConditions {
-            inputs: Arc::clone(inputs),
-            checked: conditions.iter().map(is_checked).collect(),
-            served: Vec::new(),
-        }
-    }
-
-    /// What the conditions say in the run at hand. Errors: what tells that the scan cannot check one that it has to.
-    fn predicates(&self, conditions: &[Expr], table: &TableDef) -> Result<Vec<Predicate>> {
-        let predicate = |(condition, is_checked): (&Expr, &bool)| {
-            let predicate = self.inputs.predicate(condition, table);
-            match *is_checked && predicate.has_opaque() {
-                true => Err(other_form()),
-                false => Ok(predicate),
-            }
-        };
-        conditions.iter().zip(&*self.checked).map(predicate).collect()
-    }
-}
-
-/// What a run ends with that a generic plan does not serve: it is planned anew, and nobody sees it.
-fn other_form() -> Error {
-    Error::internal("a generic plan of another form")
-}
-
-/// Whether what was planned around one path holds for another: its rows come in the same order, and in as many ways.
-fn has_form_of(path: &AccessPath, planned: &AccessPath) -> bool {
-    path.class == AccessClass::Empty
-        || std::mem::discriminant(&path.class) == std::mem::discriminant(&planned.class)
-            && !path.is_small_scan()
-            && path.index == planned.index
-            && path.pinned == planned.pinned
-            && path.reverse == planned.reverse
-            && path.sort_columns() == planned.sort_columns()
 }
 
 /// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_physical_plan::ExecutionPlan;
 
+use super::open_conditions::OpenConditions;
 use super::planning::Planning;
-use super::scan_exec::{KeyspanScanExec, OpenConditions};
+use super::scan_exec::KeyspanScanExec;
 use crate::logical::stored_table::KeyspanTable;
 use crate::operators::scan_estimate::estimate;
 use crate::plan::Wanted;

@@ -15,15 +15,19 @@ use datafusion_physical_plan::windows::get_ordered_partition_by_indices;
 
 use super::order::with_ordered_inputs;
 use super::{Builder, Operator};
+use crate::logical::dependent_join::is_volatile;
 use crate::operators::aggregate_functions::aggregate_call;
+use crate::operators::append::Append;
 use crate::operators::order_requirements::without_kept_orders;
 use crate::operators::varying_columns::VaryingColumns;
-use crate::tree::{Aggregate, Expr, RowSchema, ScalarValue};
+use crate::system::datafusion_error::to_datafusion;
+use crate::tree::{Accumulator, Aggregate, Expr, RowSchema, ScalarValue};
 
 impl Builder<'_> {
     /// The groups of the input's rows.
     pub(super) fn aggregate(&self, aggregate: &Aggregate, input: Operator) -> DataFusionResult<Operator> {
         let below = aggregate.input.schema();
+        let input = self.ends(aggregate, &input)?.unwrap_or(input);
         let schema = input.schema();
         let groups = self.groups(&aggregate.group_expr, below, &schema)?;
         let calls = aggregate
@@ -37,6 +41,30 @@ impl Builder<'_> {
         // DataFusion takes the order of the input's keys, and what is the same in all of them, for that of every set's.
         let columns = node.schema().fields().len();
         Ok(VaryingColumns::of(node, (0..columns).map(|_| has_sets)))
+    }
+
+    /// Of the input's rows only those at the ends of keys, where aggregates ask for no others: the least and the greatest values of columns.
+    /// `None`: they ask for more, or no key leads to each end.
+    fn ends(&self, aggregate: &Aggregate, input: &Operator) -> DataFusionResult<Option<Operator>> {
+        let calls = aggregate.aggr_expr.iter();
+        let extremes: Option<Vec<Extreme>> = calls
+            .map(|call| extreme(call, aggregate.input.schema()))
+            .collect();
+        let Some(mut extremes) = extremes.filter(|_| aggregate.group_expr.is_empty()) else {
+            return Ok(None);
+        };
+        extremes.sort_unstable();
+        extremes.dedup();
+        if extremes.is_empty() || is_volatile(&aggregate.input).map_err(to_datafusion)? {
+            return Ok(None);
+        }
+        let ends = extremes.into_iter();
+        let ends = ends.map(|(column, is_greatest)| self.end_of(input, column, is_greatest));
+        let ends = ends.collect::<DataFusionResult<Option<Vec<Operator>>>>()?;
+        Ok(ends.map(|mut ends| match ends.len() {
+            1 => ends.remove(0),
+            _ => Arc::new(Append::new(ends, &input.schema())) as Operator,
+        }))
     }
 
     fn groups(
@@ -83,6 +111,29 @@ impl Builder<'_> {
         let left_out = |set: &Vec<Expr>| keys.iter().map(|key| !set.contains(key)).collect();
         let left_out = sets.iter().map(left_out).collect();
         Ok(PhysicalGroupBy::new(exprs, nulls, left_out, true))
+    }
+}
+
+/// A column of which the least or, if so, the greatest value is asked for.
+type Extreme = (usize, bool);
+
+/// The column whose least or greatest value an aggregate is, of all rows.
+fn extreme(call: &Expr, below: &RowSchema) -> Option<Extreme> {
+    let mut call = call;
+    while let Expr::Alias(alias) = call {
+        call = &alias.expr;
+    }
+    let Expr::AggregateFunction(call) = call else {
+        return None;
+    };
+    let is_greatest = match call.func {
+        Accumulator::Min => false,
+        Accumulator::Max => true,
+        _ => return None,
+    };
+    match (call.params.args.as_slice(), &call.params.filter) {
+        ([Expr::Column(column)], None) => Some((below.maybe_index_of_column(column)?, is_greatest)),
+        _ => None,
     }
 }
 

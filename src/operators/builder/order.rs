@@ -10,7 +10,9 @@ use datafusion_physical_expr::{LexOrdering, LexRequirement, OrderingRequirements
 use datafusion_physical_expr_common::physical_expr::is_volatile;
 use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::empty::EmptyExec;
+use datafusion_physical_plan::filter::FilterExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
+use datafusion_physical_plan::projection::ProjectionExec;
 use datafusion_physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::{ExecutionPlanProperties, replace_children_if_necessary};
@@ -18,8 +20,12 @@ use datafusion_physical_plan::{ExecutionPlanProperties, replace_children_if_nece
 use super::limit::{HEAP_ROWS_MAX, limited};
 use super::{Builder, Operator};
 use crate::operators::columns_below::{below, column_of};
+use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::operators::first_rows::FirstRows;
 use crate::operators::lookup_join_exec::LookupJoinExec;
 use crate::operators::order_requirements::{is_in_order, sees_order};
+use crate::operators::scan_exec::KeyspanScanExec;
+use crate::system::datafusion_error::to_datafusion;
 use crate::tree::Sort;
 
 impl Builder<'_> {
@@ -29,18 +35,48 @@ impl Builder<'_> {
         // What is computed of no column is the same in all rows, unless it is volatile. (Of windows such keys are asked for: what computes
         // these does not know that.)
         keys.retain(|key| !collect_columns(&key.expr).is_empty() || is_volatile(&key.expr));
-        match LexOrdering::new(keys) {
-            Some(order) => sorted(input, order, sort.fetch),
-            None => first_rows(input, sort.fetch),
+        let Some(order) = LexOrdering::new(keys) else {
+            return first_rows(input, sort.fetch);
+        };
+        let first = sort.fetch.map(|rows| self.first(rows));
+        sorted(input, order, sort.fetch, first.as_ref())
+    }
+
+    /// The input's first row in the order of one of its columns, NULLs aside. `None`: no table below is read in it.
+    pub(super) fn end_of(
+        &self,
+        input: &Operator,
+        column: usize,
+        descending: bool,
+    ) -> DataFusionResult<Option<Operator>> {
+        let options = SortOptions {
+            descending,
+            nulls_first: false,
+        };
+        let first = FirstRows {
+            is_end: true,
+            ..self.first(1)
+        };
+        let ordered = read_in_order(input, &[(column, options)], Some(&first))?;
+        ordered.map(|ordered| limited(ordered, 0, Some(1))).transpose()
+    }
+
+    fn first(&self, rows: usize) -> FirstRows<'_> {
+        FirstRows {
+            ctx: self.planning.statement(),
+            rows,
+            is_end: false,
         }
     }
 }
 
-/// The rows in this order: as they come, if that is it; by reading a table below in it, if a key has it; or sorted.
-pub(super) fn sorted(
+/// The rows in this order: as they come, if that is it; by reading a table below in it, if a key has it; or sorted. `first`: of how many
+/// it is known that no more are wanted, so that another key may be read for them.
+fn sorted(
     input: Operator,
     order: LexOrdering,
     fetch: Option<usize>,
+    first: Option<&FirstRows<'_>>,
 ) -> DataFusionResult<Operator> {
     let known = input.equivalence_properties();
     // What is the same in all rows decides no order.
@@ -56,7 +92,7 @@ pub(super) fn sorted(
     let keys = order.iter().map(|key| Some((column_of(&key.expr)?, key.options)));
     let keys: Option<Vec<SortKey>> = keys.collect();
     if let Some(keys) = keys
-        && let Some(ordered) = read_in_order(&input, &keys)?
+        && let Some(ordered) = read_in_order(&input, &keys, first)?
     {
         return first_rows(ordered, fetch);
     }
@@ -67,20 +103,42 @@ pub(super) fn sorted(
 type SortKey = (usize, SortOptions);
 
 /// The plan, whose rows come in the order of these columns because a table below is read in it, or because few rows are sorted before
-/// others are looked up for them. `None`: there is nothing of that kind.
-fn read_in_order(plan: &Operator, keys: &[SortKey]) -> DataFusionResult<Option<Operator>> {
+/// others are looked up for them. `first`: as in [`sorted`]. `None`: there is nothing of that kind.
+fn read_in_order(
+    plan: &Operator,
+    keys: &[SortKey],
+    first: Option<&FirstRows<'_>>,
+) -> DataFusionResult<Option<Operator>> {
+    let is_of_rows = plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.children().is_empty();
+    if first.is_some_and(|first| first.is_end) && !is_of_rows {
+        return Ok(None);
+    }
     if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {
         let own = join.outer().schema().fields().len();
         if keys.iter().any(|(column, _)| *column >= own) {
             return Ok(None);
         }
         let order = LexOrdering::new(keys.iter().map(|key| sort_expr(join.outer(), *key)));
-        let outer = order.map(|order| sorted(Arc::clone(join.outer()), order, None));
+        let outer = order.map(|order| sorted(Arc::clone(join.outer()), order, None, first));
         let joined = outer.map(|outer| replace_children_if_necessary(Arc::clone(plan), vec![outer?]));
         return joined.transpose();
     }
+    if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
+        let own = join.input().schema().fields().len();
+        if keys.iter().any(|(column, _)| *column >= own) {
+            return Ok(None);
+        }
+        let input = read_in_order(join.input(), keys, first)?;
+        let asked = input.map(|input| replace_children_if_necessary(Arc::clone(plan), vec![input]));
+        return asked.transpose();
+    }
     if plan.children().is_empty() {
         let order: Vec<PhysicalSortExpr> = keys.iter().map(|key| sort_expr(plan, *key)).collect();
+        if let (Some(scan), Some(first)) = (plan.downcast_ref::<KeyspanScanExec>(), first)
+            && let Some(scan) = scan.first_in_order(&order, first).map_err(to_datafusion)?
+        {
+            return Ok(Some(Arc::new(scan)));
+        }
         return Ok(match plan.try_pushdown_sort(&order)? {
             SortOrderPushdownResult::Exact { inner } => Some(inner),
             SortOrderPushdownResult::Inexact { .. } | SortOrderPushdownResult::Unsupported => None,
@@ -93,6 +151,8 @@ fn read_in_order(plan: &Operator, keys: &[SortKey]) -> DataFusionResult<Option<O
     }
     let columns: Vec<Option<usize>> = keys.iter().map(|(column, _)| Some(*column)).collect();
     let keeps = plan.maintains_input_order();
+    // Of what drops rows nobody knows how many it takes.
+    let first = first.filter(|_| plan.is::<ProjectionExec>());
     for (at, columns) in below(plan, &columns).into_iter().filter(|(at, _)| keeps[*at]) {
         let keys = columns
             .iter()
@@ -101,7 +161,7 @@ fn read_in_order(plan: &Operator, keys: &[SortKey]) -> DataFusionResult<Option<O
         let keys: Option<Vec<SortKey>> = keys.collect();
         let mut children: Vec<Operator> = plan.children().into_iter().cloned().collect();
         if let Some(keys) = keys
-            && let Some(child) = read_in_order(&children[at], &keys)?
+            && let Some(child) = read_in_order(&children[at], &keys, first)?
         {
             children[at] = child;
             return replace_children_if_necessary(Arc::clone(plan), children).map(Some);
@@ -154,6 +214,6 @@ fn in_needed_order(input: Operator, needed: OrderingRequirements) -> DataFusionR
     let needed = needed.into_single();
     match is_in_order(&input, &needed)? {
         true => Ok(input),
-        false => sorted(input, LexOrdering::from(needed), None),
+        false => sorted(input, LexOrdering::from(needed), None, None),
     }
 }
