@@ -10,25 +10,43 @@ use crate::tree::{
     Aggregate, Column, Expr, Join, JoinType, Limit, Plan, RowCount, TableScan, split_conjunction,
 };
 
-/// How closely conditions bound every stored table that the plan reads, or a count (of at most `rows_max`) or an aggregate
-/// bounds what comes of it. `None`: not at all.
-pub(super) fn bound_of(plan: &Plan, rows_max: usize) -> Option<Bound> {
+/// How many rows a count may leave that is to bound them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CountedRows {
+    /// Of a LIMIT.
+    pub(super) limit_max: usize,
+    /// Of a sort that keeps its first rows.
+    pub(super) sort_max: usize,
+}
+
+impl CountedRows {
+    /// No count bounds rows.
+    pub(super) const NONE: CountedRows = CountedRows {
+        limit_max: 0,
+        sort_max: 0,
+    };
+}
+
+/// How closely conditions bound every stored table that the plan reads, or a count of so few rows or an aggregate bounds what comes of it.
+/// `None`: not at all.
+pub(super) fn bound_of(plan: &Plan, few: CountedRows) -> Option<Bound> {
     match plan {
-        Plan::TableScan(scan) => bound_of_scan(scan, rows_max),
-        Plan::Limit(limit) if is_few(limit, rows_max) => Some(Bound::Points),
+        Plan::TableScan(scan) => bound_of_scan(scan, few),
+        Plan::Limit(limit) if is_few(limit, few.limit_max) => Some(Bound::Points),
+        Plan::Sort(sort) if sort.fetch.is_some_and(|rows| rows <= few.sort_max) => Some(Bound::Points),
         Plan::Aggregate(aggregate) if is_one_row(aggregate) => Some(Bound::Points),
-        Plan::Join(join) => bound_of_join(join, rows_max),
+        Plan::Join(join) => bound_of_join(join, few),
         Plan::EmptyRelation(_) | Plan::Values(_) => Some(Bound::Points),
         other => {
             let inputs = other.inputs().into_iter();
-            let bounds = inputs.map(|input| bound_of(input, rows_max));
+            let bounds = inputs.map(|input| bound_of(input, few));
             bounds.collect::<Option<Vec<Bound>>>()?.into_iter().max()
         }
     }
 }
 
-fn bound_of_scan(scan: &TableScan, rows_max: usize) -> Option<Bound> {
-    if scan.fetch.is_some_and(|rows| rows <= rows_max) {
+fn bound_of_scan(scan: &TableScan, few: CountedRows) -> Option<Bound> {
+    if scan.fetch.is_some_and(|rows| rows <= few.limit_max) {
         return Some(Bound::Points);
     }
     let Some(scanned) = read_table(scan) else {
@@ -60,9 +78,9 @@ fn is_one_row(aggregate: &Aggregate) -> bool {
 }
 
 /// Of a join that asks only whether there is a partner, that of the rows that it keeps.
-fn bound_of_join(join: &Join, rows_max: usize) -> Option<Bound> {
-    let left = bound_of(&join.left, rows_max);
-    let right = bound_of(&join.right, rows_max);
+fn bound_of_join(join: &Join, few: CountedRows) -> Option<Bound> {
+    let left = bound_of(&join.left, few);
+    let right = bound_of(&join.right, few);
     match join.join_type {
         JoinType::LeftSemi | JoinType::LeftAnti => left,
         JoinType::RightSemi => right,

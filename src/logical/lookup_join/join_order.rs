@@ -10,13 +10,14 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::cardinality_bound::bound_of;
+use super::cardinality_bound::{CountedRows, bound_of};
 use super::cheapest_order::cheapest_order;
 use super::inner::is_over;
 use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
 use super::node::look_up;
 use super::sizes::Sizes;
 use crate::Result;
+use crate::logical::stored_table::judge_scan;
 use crate::logical::unique_columns::unique_columns;
 use crate::system::StatementContext;
 use crate::tree::{
@@ -46,7 +47,11 @@ pub(crate) fn with_lookups(ctx: &StatementContext, plan: Plan) -> Result<Plan> {
 /// And whether there are joins of which the order is open.
 fn ordered(ctx: &StatementContext, plan: Plan, sizes: &Sizes) -> Result<(Plan, bool)> {
     let planner = JoinOrder {
-        rows_max: ctx.settings.multi_get_keys_max,
+        ctx,
+        few: CountedRows {
+            limit_max: ctx.settings.multi_get_keys_max,
+            sort_max: ctx.settings.multi_get_keys_max,
+        },
         sizes,
         is_open: Cell::new(false),
     };
@@ -55,8 +60,9 @@ fn ordered(ctx: &StatementContext, plan: Plan, sizes: &Sizes) -> Result<(Plan, b
 }
 
 struct JoinOrder<'a> {
-    /// Rows that a LIMIT may ask for to bound what is looked up for them.
-    rows_max: usize,
+    ctx: &'a StatementContext,
+    /// Rows that a count may leave to bound what is looked up for them.
+    few: CountedRows,
     /// What is known of the relations; of those that nothing is known of, the form of the statement decides.
     sizes: &'a Sizes,
     /// Whether there are inner joins without lookups.
@@ -87,6 +93,21 @@ impl JoinOrder<'_> {
         })
     }
 
+    /// Whether it is for bounded rows to say what is looked up of the inner relation. What is refused by itself stays so beside the first rows
+    /// in an order.
+    fn serves(&self, outer: &Plan, inner: &Plan) -> bool {
+        let by_limits = CountedRows {
+            sort_max: 0,
+            ..self.few
+        };
+        let may_be_read = || match inner.only_scan().map(|scan| judge_scan(self.ctx, scan)) {
+            Some(Ok(path)) => !path.is_some_and(|path| path.is_small_scan()),
+            Some(Err(_)) => false,
+            None => true,
+        };
+        self.sizes.pays(outer, inner) && (bound_of(outer, by_limits).is_some() || may_be_read())
+    }
+
     /// A join of which one side must stay, as a lookup of the other. `None`: no key serves it.
     fn outer_join(&self, join: &Join) -> Option<Plan> {
         let (outer, inner, partners) = match join.join_type {
@@ -97,7 +118,7 @@ impl JoinOrder<'_> {
             JoinType::RightSemi => (&join.right, &join.left, Partners::Exist),
             _ => return None,
         };
-        bound_of(outer, self.rows_max).filter(|_| self.sizes.pays(outer, inner))?;
+        bound_of(outer, self.few).filter(|_| self.serves(outer, inner))?;
         let joined = look_up(outer.as_ref().clone(), inner, partners, conditions(join)?)?;
         selected(joined, &join.schema)
     }
@@ -110,7 +131,7 @@ impl JoinOrder<'_> {
             JoinType::RightSemi => (&join.right, &join.left),
             _ => return None,
         };
-        bound_of(asked, self.rows_max).filter(|_| join.filter.is_none() && self.sizes.pays(asked, kept))?;
+        bound_of(asked, self.few).filter(|_| join.filter.is_none() && self.serves(asked, kept))?;
         conditions(join)?;
         let (mut values, mut equal) = (Vec::new(), Vec::new());
         for (at, (left, right)) in join.on.iter().enumerate() {
@@ -148,7 +169,7 @@ impl JoinOrder<'_> {
     /// Inner joins, with at least one lookup among them. `None`: there is none to be had.
     fn with_most_lookups(&self, plan: &Plan, joins: &InnerJoins) -> Option<Plan> {
         let relations = joins.relations.iter().enumerate();
-        let firsts = relations.filter_map(|(at, relation)| Some((at, bound_of(relation, self.rows_max)?)));
+        let firsts = relations.filter_map(|(at, relation)| Some((at, bound_of(relation, self.few)?)));
         let tried = firsts.map(|(first, bound)| (self.joined(joins, first), bound));
         let tried = tried.filter(|(joined, _)| joined.lookups > 0);
         // Of those that are as good the first is taken.
@@ -210,7 +231,7 @@ impl JoinOrder<'_> {
         while !joined.left.is_empty() {
             let looked_up = |at: &usize| {
                 let relation = &joins.relations[*at];
-                let pays = self.sizes.pays(&joins.relations[first], relation);
+                let pays = self.serves(&joins.relations[first], relation);
                 pays.then(|| joined.clone().looking_up(relation, *at)).flatten()
             };
             let next = match joined.is_bounded {
@@ -222,7 +243,7 @@ impl JoinOrder<'_> {
                 None => {
                     let at = self.next_of(&joined, joins);
                     let relation = &joins.relations[at];
-                    joined.joining(relation, at, bound_of(relation, self.rows_max).is_some())
+                    joined.joining(relation, at, bound_of(relation, self.few).is_some())
                 }
             };
         }
@@ -239,7 +260,7 @@ impl JoinOrder<'_> {
                     && !is_over(condition, &[relation.schema()])
             };
             let is_connected = joined.conditions.iter().any(connects);
-            (bound_of(relation, self.rows_max).is_none(), !is_connected)
+            (bound_of(relation, self.few).is_none(), !is_connected)
         };
         // There is one, and the first of the least is taken.
         joined.left.iter().min_by_key(rank).copied().unwrap_or_default()

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cardinality_bound::bound_of;
+use super::cardinality_bound::{CountedRows, bound_of};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::{judge_scan, read_table, scanned_condition};
@@ -77,7 +77,7 @@ impl Sizes {
                 continue;
             };
             let is_bounded = matches!(
-                bound_of(&Plan::TableScan(scan.clone()), 0),
+                bound_of(&Plan::TableScan(scan.clone()), CountedRows::NONE),
                 Some(Bound::Prefix | Bound::Ranges)
             );
             if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_LOOKUP) > most {

@@ -13,7 +13,7 @@
 //! | `limits`          | a LIMIT is known to what need not give more rows                                                  |
 //! | `filters`         | conditions are asked where their columns come from, equalities between relations join these       |
 //! | `empty_relations` | what has no rows is not asked for them                                                            |
-//! | `union_sorts`     | the parts of a union give the first of their rows in the order in which the first of all are asked for |
+//! | `first_rows`      | where the first rows in an order are asked for, parts of a union and what joins and subqueries keep give their first |
 //! | `distinct_values` | aggregates of distinct values of one expression are aggregates of its groups                      |
 //! | `common_expressions` | what several expressions of a node compute is computed once                                       |
 //! | `waiting`         | functions that wait are called below groups, windows and rows of VALUES                           |
@@ -44,6 +44,7 @@ mod equalities;
 pub(crate) mod evaluation;
 mod existence;
 mod filters;
+mod first_rows;
 mod grouping;
 mod in_list;
 mod inference;
@@ -59,10 +60,9 @@ mod scan_filters;
 mod semi_joins;
 mod substitution;
 pub(crate) mod unasked;
-mod union_sorts;
 mod unions;
 mod waiting;
-pub(crate) use union_sorts::FIRST_ROWS_MAX;
+pub(crate) use first_rows::FIRST_ROWS_MAX;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ const RULES: &[(&str, Without, Rule)] = &[
     ("limits", Without::Runs, limits::limits),
     ("filters", Without::Runs, filters::filters),
     ("empty_relations", Without::Runs, empty_relations::empty_relations),
-    ("union_sorts", Without::Runs, union_sorts::union_sorts),
+    ("first_rows", Without::Runs, first_rows::first_rows),
     ("distinct_values", Without::Runs, distinct_values::distinct_values),
     (
         "common_expressions",

@@ -1,5 +1,5 @@
 //! `first_of_parts`: the first rows of a union in some order are made of the first of each of its parts, which a key may give it as they are. So
-//! with the partitions of a table. What the rewriter's rule `union_sorts` does to plans that are rewritten. A part has OFFSET and LIMIT of the
+//! with the partitions of a table. What the rewriter's rule `first_rows` does to plans that are rewritten. A part has OFFSET and LIMIT of the
 //! whole, and leaves nothing out for OFFSET (`Append::give_skipped`).
 
 use std::sync::Arc;

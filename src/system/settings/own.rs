@@ -16,7 +16,7 @@ pub(crate) const REWRITE_RULES: &[&str] = &[
     "limits",
     "filters",
     "empty_relations",
-    "union_sorts",
+    "first_rows",
     "distinct_values",
     "common_expressions",
     "columns",
