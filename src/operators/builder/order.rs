@@ -109,7 +109,10 @@ fn read_in_order(
     keys: &[SortKey],
     first: Option<&FirstRows<'_>>,
 ) -> DataFusionResult<Option<Operator>> {
-    let is_of_rows = plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || plan.children().is_empty();
+    // Rows that are fetched by their keys are read, whichever is wanted.
+    let scan = plan.downcast_ref::<KeyspanScanExec>();
+    let is_of_ranges = scan.is_some_and(|scan| scan.path().ranges().is_some());
+    let is_of_rows = plan.is::<ProjectionExec>() || plan.is::<FilterExec>() || is_of_ranges;
     if first.is_some_and(|first| first.is_end) && !is_of_rows {
         return Ok(None);
     }
