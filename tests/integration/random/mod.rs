@@ -9,6 +9,7 @@ mod casts;
 mod cursors;
 mod exclusions;
 mod expression;
+mod first_rows;
 mod from;
 mod functions;
 mod many_rows;
