@@ -28,6 +28,23 @@ SELECT id, amount FROM shop_order WHERE id IN ($1, $1 + 7, $1 + 14, $1 + 21, $1 
 -- any: 10 rows through an index, ORDER BY … DESC LIMIT
 SELECT id, placed, amount, note FROM shop_order WHERE placed <= $1 + 10 ORDER BY placed DESC LIMIT 10;
 
+-- any: a list page, 10 rows through an index with a join
+SELECT o.id, o.amount, c.name FROM shop_order o JOIN customer c ON c.id = o.customer
+WHERE o.placed <= $1 + 10 ORDER BY o.placed DESC LIMIT 10;
+
+-- any: 10 rows through an index, a count for each
+SELECT o.id, (SELECT count(*) FROM item i WHERE i.shop_order = o.id) FROM shop_order o
+WHERE o.placed <= $1 + 10 ORDER BY o.placed DESC LIMIT 10;
+
+-- any: the greatest key as a scalar subquery
+SELECT coalesce((SELECT max(id) FROM shop_order), 0) + $1;
+
+-- any: PL/pgSQL, a loop of 100 rounds
+SELECT sum_of_odd(100) + $1;
+
+-- any: PL/pgSQL, a function of 100 rows
+SELECT sum(next_of(g)) + $1 FROM generate_series(1, 100) g;
+
 -- any: lookup join by an index
 SELECT c.name, o.id, o.amount FROM customer c JOIN shop_order o ON o.customer = c.id WHERE c.id = $1 / 10;
 

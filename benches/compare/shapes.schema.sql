@@ -11,3 +11,14 @@ CREATE TABLE indexed (id bigint PRIMARY KEY, n bigint NOT NULL, note text);
 CREATE INDEX ON indexed (n);
 CREATE INDEX ON indexed (note);
 CREATE TABLE doomed (id bigint PRIMARY KEY, n bigint NOT NULL);
+CREATE FUNCTION sum_of_odd(last int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE n int := 0; total bigint := 0;
+BEGIN
+  WHILE n < last LOOP
+    n := n + 1;
+    CONTINUE WHEN n % 2 = 0;
+    total := total + n;
+  END LOOP;
+  RETURN total;
+END $$;
+CREATE FUNCTION next_of(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN n + 1; END $$;
