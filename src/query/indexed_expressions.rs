@@ -168,14 +168,7 @@ pub(crate) fn second_follows(plan: &Plan) -> bool {
         return false;
     };
     match projection.expr.as_slice() {
-        [said, wanted] => follows(&split_conjunction(unnamed(said)), unnamed(wanted)),
+        [said, wanted] => follows(&split_conjunction(said.unnamed()), wanted.unnamed()),
         _ => false,
-    }
-}
-
-fn unnamed(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Alias(alias) => unnamed(&alias.expr),
-        other => other,
     }
 }

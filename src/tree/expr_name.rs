@@ -12,6 +12,14 @@ use super::with_stack;
 pub struct SchemaName<'a>(&'a Expr);
 
 impl Expr {
+    /// What an output computes, without its name.
+    pub fn unnamed(&self) -> &Expr {
+        match self {
+            Expr::Alias(alias) => alias.expr.unnamed(),
+            expr => expr,
+        }
+    }
+
     /// What it is called as an output, the relation of a column with it.
     pub fn schema_name(&self) -> SchemaName<'_> {
         SchemaName(self)

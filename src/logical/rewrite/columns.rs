@@ -9,7 +9,6 @@ use super::Rewriting;
 use super::column_demand::Asked;
 use super::existence::{Asks, asks};
 use super::projections::merged;
-use super::substitution::unnamed;
 use crate::Result;
 use crate::tree::{
     Aggregate, EmptyRelation, Expr, Join, JoinType, Plan, Projection, RowSchema, SubqueryAlias, TableScan,
@@ -292,7 +291,7 @@ fn sides_once(join: &Join, once: bool) -> (bool, bool) {
 }
 
 fn is_of_sorted_rows(call: &Expr) -> bool {
-    match unnamed(call) {
+    match call.unnamed() {
         Expr::AggregateFunction(call) => !call.params.order_by.is_empty(),
         _ => false,
     }

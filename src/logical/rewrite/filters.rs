@@ -17,7 +17,7 @@ use super::inner_joins::{InnerJoins, is_inner};
 use super::join_filter_pushdown::SidedJoin;
 use super::operands::{is_truth, operands};
 use super::scan_filters::{filtered, scanned};
-use super::substitution::{substituted, unnamed};
+use super::substitution::substituted;
 use crate::Result;
 use crate::tree::{
     Aggregate, Column, DependentJoin, Expr, Operator, Plan, Projection, RowSchema, SubqueryAlias,
@@ -141,7 +141,7 @@ impl Push<'_> {
         let conditions = std::mem::take(&mut self.conditions);
         let (above, moved): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_on_volatile);
         for condition in moved {
-            let stands_for = |at: usize| unnamed(&projection.expr[at]).clone();
+            let stands_for = |at: usize| projection.expr[at].unnamed().clone();
             let below = self.said_below(condition, &projection.schema, &stands_for)?;
             self.conditions.extend(below);
         }
@@ -191,7 +191,7 @@ impl Push<'_> {
         let conditions = std::mem::take(&mut self.conditions);
         let (moved, above): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_of_groups);
         for condition in moved {
-            let stands_for = |at: usize| unnamed(&keys[at]).clone();
+            let stands_for = |at: usize| keys[at].unnamed().clone();
             let below = self.said_below(condition, &aggregate.schema, &stands_for)?;
             self.conditions.extend(below);
         }
@@ -252,7 +252,7 @@ fn is_never_true(condition: &Expr) -> bool {
 
 /// The columns by which all windows of a node are partitioned.
 fn partition_columns(window: &Window) -> HashSet<Column> {
-    let partitions = window.window_expr.iter().map(|expr| match unnamed(expr) {
+    let partitions = window.window_expr.iter().map(|expr| match expr.unnamed() {
         Expr::WindowFunction(call) => {
             let keys = call.params.partition_by.iter();
             let columns = keys.filter_map(|key| match key {

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::Rewriting;
-use super::substitution::{substituted, unnamed};
+use super::substitution::substituted;
 use crate::Result;
 use crate::logical::dependent_join::is_volatile;
 use crate::tree::{
@@ -85,7 +85,7 @@ fn parts_sorted(plan: Plan, keys: Vec<OrderKey>, rows: usize) -> Result<Plan> {
             Plan::SubqueryAlias(alias)
         }
         Plan::Projection(mut projection) => {
-            let stands_for = |at: usize| unnamed(&projection.expr[at]).clone();
+            let stands_for = |at: usize| projection.expr[at].unnamed().clone();
             let keys = said_below(&keys, &projection.schema, &stands_for)?;
             if !is_steady(&keys) {
                 return Ok(Plan::Projection(projection));

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 
 use super::Rewriting;
-use super::substitution::unnamed;
 use crate::tree::{
     Aggregate, AggregateFunction, BinaryExpr, Column, Expr, Operator, Plan, Projection, Transformed,
     TransformedResult, TreeNode, cast, grouping_keys, lit,
@@ -26,7 +25,7 @@ pub(super) fn grouping(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
 
 /// The keys that an aggregate asks of whether they are left out; `None`: it is another.
 fn asked_keys(expr: &Expr) -> Option<&[Expr]> {
-    match unnamed(expr) {
+    match expr.unnamed() {
         Expr::AggregateFunction(AggregateFunction { func, params }) if func.name() == "grouping" => {
             Some(&params.args)
         }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use super::Rewriting;
-use super::substitution::{substituted, unnamed};
+use super::substitution::substituted;
 use crate::Result;
 use crate::logical::dependent_join::is_volatile;
 use crate::tree::{
@@ -75,7 +75,7 @@ fn listed(plan: &Plan) -> Result<Option<Vec<Vec<Expr>>>> {
             let rows = rows.into_iter().map(|row| {
                 let exprs = projection.expr.iter();
                 let exprs =
-                    exprs.map(|expr| substituted(unnamed(expr).clone(), schema, &|at| row[at].clone()));
+                    exprs.map(|expr| substituted(expr.unnamed().clone(), schema, &|at| row[at].clone()));
                 exprs.collect::<Result<Vec<Expr>>>()
             });
             Ok(Some(rows.collect::<Result<_>>()?))

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::Rewriting;
 use super::absent::{Absent, makes_up};
-use super::substitution::unnamed;
 use crate::Result;
 use crate::tree::{Expr, Join, JoinType, Plan, Transformed, TreeNode, with_stack};
 
@@ -53,7 +52,7 @@ fn below(plan: &Plan, needed: &Absent) -> Result<Vec<Absent>> {
         _ if needed.is_nothing() => Vec::new(),
         Plan::Projection(projection) => vec![needed.through(|column| {
             let at = projection.schema.maybe_index_of_column(column)?;
-            projection.expr.get(at).map(unnamed)
+            projection.expr.get(at).map(Expr::unnamed)
         })],
         Plan::SubqueryAlias(alias) => vec![renamed(&alias.schema, &alias.input)],
         Plan::Union(union) => {
@@ -68,7 +67,11 @@ fn below(plan: &Plan, needed: &Absent) -> Result<Vec<Absent>> {
                 .any(|key| matches!(key, Expr::GroupingSets(_)));
             vec![needed.through(|column| {
                 let at = aggregate.schema.maybe_index_of_column(column)?;
-                aggregate.group_expr.get(at).filter(|_| !has_sets).map(unnamed)
+                aggregate
+                    .group_expr
+                    .get(at)
+                    .filter(|_| !has_sets)
+                    .map(Expr::unnamed)
             })]
         }
         _ => Vec::new(),

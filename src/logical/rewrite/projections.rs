@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::output_names::with_name_of;
-use super::substitution::{substituted, unnamed};
+use super::substitution::substituted;
 use crate::Result;
 use crate::tree::{Expr, Plan, Projection, TreeNode, TreeNodeRecursion};
 
@@ -23,14 +23,14 @@ pub(super) fn merged(exprs: Vec<Expr>, input: Arc<Plan>) -> Result<(Vec<Expr>, A
 
 /// Whether what the projection below computes is used once at most; what is volatile, as it is.
 fn computes_no_more(exprs: &[Expr], below: &Projection) -> bool {
-    let is_plain = |expr: &Expr| matches!(unnamed(expr), Expr::Column(_) | Expr::Literal(..));
+    let is_plain = |expr: &Expr| matches!(expr.unnamed(), Expr::Column(_) | Expr::Literal(..));
     if below.expr.iter().all(is_plain) {
         return true;
     }
     let mut uses = vec![0; below.expr.len()];
     let mut uses_as_is = vec![0; below.expr.len()];
     for expr in exprs {
-        if let Expr::Column(column) = unnamed(expr)
+        if let Expr::Column(column) = expr.unnamed()
             && let Some(at) = below.schema.maybe_index_of_column(column)
         {
             uses_as_is[at] += 1;
@@ -57,6 +57,6 @@ fn computes_no_more(exprs: &[Expr], below: &Projection) -> bool {
 
 fn over_input(expr: Expr, below: &Projection) -> Result<Expr> {
     with_name_of(expr, |expr| {
-        substituted(expr, &below.schema, &|at| unnamed(&below.expr[at]).clone())
+        substituted(expr, &below.schema, &|at| below.expr[at].unnamed().clone())
     })
 }

@@ -20,11 +20,3 @@ pub(super) fn substituted(
     })
     .data()
 }
-
-/// What an output computes, without its name.
-pub(super) fn unnamed(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Alias(alias) => unnamed(&alias.expr),
-        expr => expr,
-    }
-}

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::column_demand::Asked;
 use super::columns::{alias_over, join_over, sides, with_keys};
-use super::substitution::unnamed;
 use crate::Result;
 use crate::logical::dependent_join::is_volatile;
 use crate::tree::{
@@ -44,7 +43,7 @@ fn computes(plan: &Plan) -> bool {
 
 /// The column of the input that an output is, by whatever name.
 fn passed_column(expr: &Expr) -> Option<&Column> {
-    match unnamed(expr) {
+    match expr.unnamed() {
         Expr::Column(column) => Some(column),
         _ => None,
     }

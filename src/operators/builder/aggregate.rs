@@ -119,11 +119,7 @@ type Extreme = (usize, bool);
 
 /// The column whose least or greatest value an aggregate is, of all rows.
 fn extreme(call: &Expr, below: &RowSchema) -> Option<Extreme> {
-    let mut call = call;
-    while let Expr::Alias(alias) = call {
-        call = &alias.expr;
-    }
-    let Expr::AggregateFunction(call) = call else {
+    let Expr::AggregateFunction(call) = call.unnamed() else {
         return None;
     };
     let is_greatest = match call.func {

@@ -20,18 +20,18 @@ impl Frame {
     /// Runs a fragment with `before` in front of it. `&str`s stand where the body keeps them.
     pub(super) async fn run_fragment(&mut self, before: &str, text: &str) -> Result<Ran> {
         let prepared = self.fragment(before, text);
-        self.run_prepared(&prepared, reads_anew(before, text)).await
+        self.run_prepared(&prepared).await
     }
 
     /// Runs what a fragment has become.
-    pub(super) async fn run_prepared(&mut self, prepared: &Prepared, reads_anew: bool) -> Result<Ran> {
+    pub(super) async fn run_prepared(&mut self, prepared: &Prepared) -> Result<Ran> {
         let (known, values) = self.known(prepared)?;
         let statement = self.enter_known(&known, values);
         self.ctx.cursor_position = match &statement.parsed.current_of {
             Some(cursor) => Some(self.position_of(cursor).await?),
             None => None,
         };
-        let ran = self.run_entered(&statement, reads_anew, true).await;
+        let ran = self.run_entered(&statement, prepared.reads_anew, true).await;
         self.ctx.variables = None;
         self.ctx.cursor_position = None;
         ran
@@ -42,28 +42,26 @@ impl Frame {
         let prepared = self
             .program
             .prepared(value, || Prepared::of_assignment(target, value));
-        self.evaluate_prepared(&prepared, value.contains('('), "assignment source")
-            .await
+        self.evaluate_prepared(&prepared, "assignment source").await
     }
 
     /// Opens a cursor over a fragment.
     pub(super) async fn open_fragment(&mut self, text: &str, scroll: Option<bool>) -> Result<Cursor> {
-        let statement = self.bind_fragment("", text)?;
+        let statement = self.bind_fragment(text)?;
         let opened = self.open_entered(&statement, scroll).await;
         self.ctx.variables = None;
         opened
     }
 
     /// The statement of a fragment, with the variables that it may name as what it runs with.
-    pub(super) fn bind_fragment(&mut self, before: &str, text: &str) -> Result<Arc<Statement>> {
-        let prepared = self.fragment(before, text);
+    pub(super) fn bind_fragment(&mut self, text: &str) -> Result<Arc<Statement>> {
+        let prepared = self.fragment("", text);
         let (known, values) = self.known(&prepared)?;
         Ok(self.enter_known(&known, values))
     }
 
     fn fragment(&self, before: &str, text: &str) -> Arc<Prepared> {
-        self.program
-            .prepared(text, || Prepared::new(format!("{before}{text}")))
+        self.program.prepared(text, || Prepared::new(before, text))
     }
 
     /// What it is for the variables in sight, and their values.
@@ -150,17 +148,11 @@ impl Frame {
             return Ok(value);
         }
         let prepared = self.fragment("SELECT ", &expression.text);
-        let reads_anew = reads_anew("SELECT ", &expression.text);
-        self.evaluate_prepared(&prepared, reads_anew, what).await
+        self.evaluate_prepared(&prepared, what).await
     }
 
     /// The value of a query of one: of an expression over variables alone as a formula, otherwise as what the statement gives.
-    async fn evaluate_prepared(
-        &mut self,
-        prepared: &Prepared,
-        reads_anew: bool,
-        what: &str,
-    ) -> Result<(Value, SqlType)> {
+    async fn evaluate_prepared(&mut self, prepared: &Prepared, what: &str) -> Result<(Value, SqlType)> {
         let (known, values) = self.known(prepared)?;
         if let Some(changed) = self.ctx.settings.with_requested() {
             self.ctx.settings = Arc::new(changed);
@@ -169,7 +161,7 @@ impl Frame {
             return computed;
         }
         let statement = self.enter_known(&known, values);
-        let ran = self.run_entered(&statement, reads_anew, true).await;
+        let ran = self.run_entered(&statement, prepared.reads_anew, true).await;
         self.ctx.variables = None;
         let mut ran = ran?;
         let [column] = ran.columns.as_slice() else {
@@ -216,12 +208,6 @@ impl Frame {
             value => Some(crate::sql::routine_run::text_of(&self.ctx, &value, &ty)),
         })
     }
-}
-
-/// Whether a fragment may read what others have committed meanwhile: an expression over variables alone does not.
-pub(super) fn reads_anew(before: &str, text: &str) -> bool {
-    let reads = |words: &[u8]| words.eq_ignore_ascii_case(b"from");
-    before.is_empty() || text.contains('(') || text.as_bytes().windows(4).any(reads)
 }
 
 /// Whether an error was met before the statement ran: its CONTEXT has no line of the statement's.

@@ -22,6 +22,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct Prepared {
     words: Words,
+    /// Whether it may read what others have committed meanwhile.
+    pub(super) reads_anew: bool,
     /// What it was for the variables last seen.
     known: Mutex<Option<Arc<Known>>>,
     text: String,
@@ -98,15 +100,18 @@ impl Prepared {
         Prepared {
             text: format!("UPDATE t SET a{} = {value}", target.subscripts.concat()),
             assigned: Some(target.parts.clone()),
-            ..Prepared::new(text)
+            reads_anew: value.contains('('),
+            ..Prepared::new("", &text)
         }
     }
 
-    /// Of the text of a statement.
-    pub(super) fn new(text: String) -> Prepared {
-        let text = with_arguments_from_one(text);
+    /// Of the text of a statement, or of an expression with `before` in front of it.
+    pub(super) fn new(before: &str, text: &str) -> Prepared {
+        let reads_anew = reads_anew(before, text);
+        let text = with_arguments_from_one(format!("{before}{text}"));
         Prepared {
             words: Words::of(&text),
+            reads_anew,
             known: Mutex::default(),
             text,
             assigned: None,
@@ -143,6 +148,12 @@ impl Prepared {
         *last = Some(Arc::clone(&known));
         Ok((known, values))
     }
+}
+
+/// Whether a fragment may read what others have committed meanwhile: an expression over variables alone does not.
+fn reads_anew(before: &str, text: &str) -> bool {
+    let reads = |words: &[u8]| words.eq_ignore_ascii_case(b"from");
+    before.is_empty() || text.contains('(') || text.as_bytes().windows(4).any(reads)
 }
 
 /// TG_ARGV counts from zero, as no other array does: its subscripts get one more.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::fragment::reads_anew;
 use super::frame::Frame;
 use super::prepared::Prepared;
 use super::variable::{Field, Holder};
@@ -69,8 +68,8 @@ impl Frame {
         let is_list = list.trim() != value.text.trim();
         let prepared = self
             .program
-            .prepared(&value.text, || Prepared::new(format!("SELECT {list}")));
-        let mut ran = self.run_prepared(&prepared, reads_anew("SELECT ", &list)).await?;
+            .prepared(&value.text, || Prepared::new("SELECT ", &list));
+        let mut ran = self.run_prepared(&prepared).await?;
         let columns = super::rows::columns_of(&ran);
         let values = ran.rows.next().await?.unwrap_or_default();
         if let ([(_, SqlType::Record(row))], [value]) = (columns.as_slice(), values.as_slice()) {

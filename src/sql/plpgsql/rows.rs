@@ -68,7 +68,7 @@ impl Frame {
 
     /// The variables that are the arguments of a CALL which it gives back. Errors: those of binding it; 42601 for what is no variable.
     fn call_targets(&mut self, text: &str) -> Result<Vec<Target>> {
-        let statement = self.bind_fragment("", text)?;
+        let statement = self.bind_fragment(text)?;
         let variables = self.ctx.variables.take();
         let ast::Statement::Call(function) = &statement.parsed.ast else {
             return Ok(Vec::new());
