@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::check_constraint::CheckConstraint;
-use super::column_def::{ColumnDef, ColumnDefault};
+use super::column_def::{ColumnDef, ColumnDefault, Unverified};
 use super::foreign_key::ForeignKey;
 use super::generation::Generation;
 use super::index_constraint::{Deferral, Exclusion};
@@ -240,7 +240,15 @@ impl TableDef {
     }
     /// Whether an index is being built, or its rows are written beside it.
     pub fn has_definition_on_its_way(&self) -> bool {
-        self.rekeying.is_some() || self.indexes.iter().any(|index| index.building)
+        self.rekeying.is_some() || self.indexes.iter().any(|index| self.is_being_built(index))
+    }
+    /// Whether an index has not all of its entries yet, or rows not all of what it is over, and somebody is at it.
+    pub fn is_being_built(&self, index: &IndexDef) -> bool {
+        let is_filled = |id| {
+            let at = self.column_index_by_id(id);
+            at.is_some_and(|at| self.columns[at].unverified == Some(Unverified::Column))
+        };
+        index.building || index.held_columns().any(is_filled)
     }
     /// The key fields of an index, in key order.
     pub fn key_fields(&self, index: &IndexDef) -> Vec<KeyField> {

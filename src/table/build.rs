@@ -17,12 +17,12 @@
 //! two rows are equal.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
-use arrow::datatypes::{FieldRef, SchemaRef};
+use arrow::array::{Array, RecordBatch};
 
+use super::backfill::rows_under;
 use super::over::{RowsKept, remove_from_page};
+use super::partial_rows::PartialRows;
 use super::read::whole_rows;
 use super::rekeyed::next_keys;
 use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_range, rows_request};
@@ -35,11 +35,8 @@ use crate::{Error, Result};
 /// Makes the entries of an index of pages of rows. Of these only the columns are decoded that entries hold.
 #[derive(Debug)]
 pub struct EntryMaker<'a> {
-    decoder: RowDecoder,
+    rows: PartialRows,
     encoder: EntryEncoder<'a>,
-    schema: SchemaRef,
-    /// Each column of the table: where it is among those decoded, or NULLs in its place.
-    columns: Vec<Result<usize, ArrayRef>>,
 }
 
 impl<'a> EntryMaker<'a> {
@@ -48,38 +45,18 @@ impl<'a> EntryMaker<'a> {
         let sorted = table.sort_columns(index);
         let primary = sorted.iter().map(|key| key.column);
         let ids = primary.chain(index.held_columns());
-        let mut wanted: Vec<usize> = ids.filter_map(|id| table.column_index_by_id(id)).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let schema = table.write_schema();
-        let column = |(position, field): (usize, &FieldRef)| {
-            let wanted = wanted.binary_search(&position);
-            wanted.map_err(|_| new_null_array(field.data_type(), PAGE_ROWS_MAX))
-        };
+        let wanted = ids.filter_map(|id| table.column_index_by_id(id)).collect();
         EntryMaker {
-            decoder: RowDecoder::new(table, &wanted),
+            rows: PartialRows::new(table, wanted),
             encoder: EntryEncoder::new(table, index, limits),
-            columns: schema.fields().iter().enumerate().map(column).collect(),
-            schema,
         }
     }
 
     /// Hands on the entries of the rows of a page, at most [`PAGE_ROWS_MAX`]. Errors: `Corrupt`, 54000, those of `take`.
     pub fn entries(&mut self, page: &Page, mut take: impl FnMut(&IndexEntry) -> Result<()>) -> Result<()> {
-        self.decoder.reserve(page.len());
-        for (key, value) in page.iter() {
-            self.decoder.push(key, value)?;
-        }
-        let decoded = self.decoder.finish()?;
-        let rows = decoded.num_rows();
-        let column = |column: &Result<usize, ArrayRef>| match column {
-            Ok(at) => Arc::clone(decoded.column(*at)),
-            Err(nulls) => nulls.slice(0, rows),
-        };
-        let columns = self.columns.iter().map(column).collect();
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(Error::arrow)?;
+        let batch = self.rows.batch(page)?;
         let mut entries = Vec::with_capacity(1);
-        for row in 0..rows {
+        for row in 0..batch.num_rows() {
             self.encoder.put_entries(&mut entries, &batch, row)?;
             entries.drain(..).try_for_each(|entry| take(&entry))?;
         }
@@ -101,13 +78,7 @@ pub async fn build_rows(
     keys: &[Vec<u8>],
     limits: Limits,
 ) -> Result<()> {
-    let values = txn.with_rows_that_are_over().get_many(keys).await?;
-    let mut page = Page::new();
-    for (at, key) in keys.iter().enumerate() {
-        if let Some(value) = values.get(at) {
-            page.push(key, value);
-        }
-    }
+    let mut page = rows_under(txn, keys).await?;
     txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
     // A row that is over may be seen again one day: it gets no entry, so it goes.
     remove_from_page(txn, table, &mut page, Some(LockMode::Replace)).await?;

@@ -13,6 +13,7 @@
 //! the index (one byte), and the term. A row of which the condition does not hold has no entry.
 
 mod arbiter;
+mod backfill;
 mod bound_text;
 mod build;
 mod carried_times;
@@ -27,6 +28,7 @@ mod large_object;
 mod layout;
 mod limits;
 mod over;
+mod partial_rows;
 mod range_figures;
 mod read;
 mod rekeyed;
@@ -49,6 +51,7 @@ mod versions;
 mod write;
 
 pub use arbiter::Arbiter;
+pub use backfill::{Backfill, next_rows, rows_under};
 pub use bound_text::{bound_text, bound_values};
 pub use build::{EntryMaker, build_index, build_rows, duplicate_entry, has_null, is_empty, scan_rows};
 pub use carried_times::carry_times;

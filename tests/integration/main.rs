@@ -16,6 +16,7 @@ mod client_encodings;
 mod clients;
 mod column_origins;
 mod command_line;
+mod computed_indexes;
 mod conversations;
 mod copy;
 mod data_format;

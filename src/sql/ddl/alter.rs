@@ -13,13 +13,13 @@ use super::keys_lock::{self, Keys};
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
 use super::settled_constraints::Settled;
-use super::table_change::{Beside, Change, contains_null, undefined_column};
+use super::table_change::{Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, check, constraint,
-    default, drop_column, expiry, foreign_key, generation, identity, notice, options, partition_key,
-    partition_rules, region, rekey, rekey_build, rewrite, role, sequence, triggers, upkeep, view_text,
-    wildcard,
+    alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, backfill, check,
+    constraint, default, drop_column, expiry, foreign_key, generation, identity, notice, options,
+    partition_key, partition_rules, region, rekey, rekey_build, rewrite, role, sequence, triggers, upkeep,
+    view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, MadeName, Object, ObjectKind, TableDef, TriggerState,
@@ -91,7 +91,7 @@ async fn alter_table(
         row_checks: Vec::new(),
         foreign_keys: Vec::new(),
         rewrite: None,
-        beside: None,
+        beside: false,
         sequence_names: Vec::new(),
     };
     for operation in in_passes(ctx, &alter.operations) {
@@ -164,26 +164,6 @@ fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>
     Ok(names)
 }
 
-/// Gives a table an index over columns that are computed for it, which `new` has and `old` has not. Errors: as ADD COLUMN and CREATE INDEX.
-pub(super) async fn add_computed_index(
-    ctx: &StatementContext,
-    old: &TableDef,
-    new: TableDef,
-    index: NewIndex,
-) -> Result<()> {
-    let change = Change {
-        table: new,
-        indexes: vec![index],
-        checks: Vec::new(),
-        row_checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rewrite: Some(Rewrite::default()),
-        beside: Some(Beside::Index),
-        sequence_names: Vec::new(),
-    };
-    Box::pin(carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1))).await
-}
-
 /// Writes what the operations, so many, have made of a table. `in_phases`: all of them can be taken back.
 async fn carry_out(
     ctx: &StatementContext,
@@ -222,7 +202,7 @@ async fn carry_out(
     }
     let settled = Settled::of(&indexes);
     if let Some(rewrite) = rewrite {
-        let beside = beside.filter(|_| operations == 1);
+        let beside = beside && operations == 1;
         Box::pin(store_anew(ctx, old, (new, indexes), (&rewrite, beside))).await?;
         return settled.verify(ctx, old.oid).await;
     }
@@ -235,7 +215,10 @@ async fn carry_out(
         drop_keys(ctx, &writer, old, &new).await?;
         view_text::follow(ctx, &writer, old, &new)?;
         foreign_key::touch_referenced(ctx, &writer, &new, &new_keys)?;
-        new = TableDef::clone(&*writer.put_table_in(new, lock)?);
+        new = match backfill::columns(old, &new).is_empty() {
+            true => TableDef::clone(&*writer.put_table_in(new, lock)?),
+            false => backfill::fill_within(ctx, old, new, lock).await?,
+        };
     }
     if in_phases {
         return verification::publish(ctx, &new, checks).await;
@@ -278,22 +261,20 @@ async fn store_anew(
     ctx: &StatementContext,
     old: &TableDef,
     (mut new, indexes): (TableDef, Vec<NewIndex>),
-    (rewrite, beside): (&Rewrite, Option<Beside>),
+    (rewrite, beside): (&Rewrite, bool),
 ) -> Result<()> {
     for index in indexes {
         let oid = ctx.sequences.object_ids().take_oid().await?;
         index::define(&mut new, &index, oid, false);
     }
     // Older versions are carried in the transaction that moves the table, with its rows.
-    if let Some(beside) = beside.filter(|_| !ctx.in_block && !old.keeps_versions()) {
+    if beside && !ctx.in_block && !old.keeps_versions() {
         let keys = keys_lock::lock_for_job(ctx, old, Keys::Move).await?;
         // Whoever was waited for may have altered the table.
         ctx.txn
             .lock(&[record_key(old.id)], LockMode::ShareRowExclusive)
             .await?;
-        if beside.can_run(old) {
-            return rekey_build::run(ctx, old, new, keys).await;
-        }
+        return rekey_build::run(ctx, old, new, keys).await;
     }
     keys_lock::share(ctx, old).await?;
     rewrite::run(ctx, old, new, rewrite).await

@@ -1,13 +1,13 @@
-//! CREATE INDEX: what is asked for, checked. `index` adds it, `alter` where the table gets columns for it.
+//! CREATE INDEX: what is asked for, checked. `index` adds it.
 
 use sqlparser::ast::{CreateIndex, Ident, IndexType};
 
-use super::index::{Completion, NewIndex, add};
+use super::index::{Completion, NewIndex, add, add_computed};
 use super::index_expression;
 use super::index_key::{Key, WrittenKey};
 use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
-use super::{advice, alter, index_terms, notice, partition_key, storage};
+use super::{advice, index_terms, notice, partition_key, storage};
 use crate::catalog::{Access, KeyColumn, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -63,7 +63,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
     partition_key::check_keys(&table, std::slice::from_ref(&new))?;
     match changed.generations().count() == table.generations().count() {
         true => add(ctx, &changed, new, completion).await?,
-        false => alter::add_computed_index(ctx, &table, changed, new).await?,
+        false => Box::pin(add_computed(ctx, &table, changed, new, completion)).await?,
     }
     Ok("CREATE INDEX".to_string())
 }

@@ -9,8 +9,7 @@ use super::index_expression;
 use super::index_key::{Key, WrittenKey};
 use super::key;
 use super::like::LikeIndex;
-use super::rewrite::Rewrite;
-use super::table_change::{Beside, Change};
+use super::table_change::Change;
 use crate::catalog::{Exclusion, ExclusionOperator, MadeName, TableDef};
 use crate::error::StatementFault;
 use crate::parse::{WrittenExclusion, included, names, written_exclusion};
@@ -54,12 +53,7 @@ pub(super) fn read(unique: &UniqueConstraint) -> Result<Option<LikeIndex>> {
 
 /// ADD EXCLUDE. Errors: as [`read`], and those of CREATE INDEX.
 pub(super) fn add(ctx: &StatementContext, change: &mut Change, new: LikeIndex) -> Result<()> {
-    let stored = change.table.generations().count();
     let (key, exclusion) = define(ctx, &mut change.table, &new)?;
-    if change.table.generations().count() > stored {
-        change.rewrite.get_or_insert_with(Rewrite::default);
-        change.beside = Some(Beside::Index);
-    }
     let table = &change.table;
     let include = key::included_columns(&new.include, &table.columns)?;
     let taken: Vec<String> = change.indexes.iter().map(|index| index.name.clone()).collect();

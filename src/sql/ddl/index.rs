@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::backfill::{self, Backfill, fill_within};
 use super::index_build::{Build, JobIndex, Unbuilt};
 use super::index_sort::Sorting;
 use super::keys_lock::{self, Keys, lock_for_job};
-use super::verification::JobTable;
+use super::verification::{self, JobTable};
 use crate::catalog::{
     CatalogWriter, Deferral, Exclusion, IndexBuckets, IndexDef, IndexExpression, IndexTerms, KeyColumn,
-    TableDef, written_key,
+    TableDef, Unverified, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
@@ -70,7 +71,39 @@ pub(super) async fn add(
     let oid = ctx.sequences.object_ids().take_oid().await?;
     let mut changed = table.clone();
     let index = define(&mut changed, &new, oid, true);
-    publish(ctx, changed, &index, completion).await
+    publish(ctx, (changed, Vec::new()), &index, completion).await
+}
+
+/// The same for an index over columns that are computed for it, which `table` has and `old` has not. Errors: also those of the expressions.
+pub(super) async fn add_computed(
+    ctx: &StatementContext,
+    old: &TableDef,
+    mut table: TableDef,
+    new: NewIndex,
+    completion: Completion,
+) -> Result<()> {
+    if ctx.in_block {
+        let filled = fill_within(ctx, old, table, LockMode::Exclusive).await?;
+        return add_within(ctx, &filled, new).await.map(drop);
+    }
+    verification::mark(old, &mut table, &[]);
+    // A row may be written before its turn comes, and not in these.
+    let marked = table
+        .columns
+        .iter_mut()
+        .filter(|column| column.unverified == Some(Unverified::Column));
+    marked.for_each(|column| column.not_null = false);
+    let oid = ctx.sequences.object_ids().take_oid().await?;
+    let index = define(&mut table, &new, oid, false);
+    let invalid = table.indexes.iter_mut().filter(|known| known.oid == oid);
+    invalid.for_each(|index| (index.built, index.invalid) = (false, true));
+    let columns = backfill::columns(old, &table);
+    // Who is to build it later could not compute them.
+    let completion = match completion {
+        Completion::Later => Completion::Awaited,
+        awaited => awaited,
+    };
+    publish(ctx, (table, columns), &index, completion).await
 }
 
 /// Writes the entries of an index that has none, of ALTER INDEX … DISABLED or a build that failed. Errors: as `add`.
@@ -89,14 +122,14 @@ pub(super) async fn rebuild(
     let index = index.clone();
     match ctx.in_block {
         true => build_within(ctx, changed, &index).await.map(drop),
-        false => publish(ctx, changed, &index, completion).await,
+        false => publish(ctx, (changed, Vec::new()), &index, completion).await,
     }
 }
 
-/// Commits the table, in whose record the index is marked as being built, and builds it.
+/// Commits the table, in whose record the index is marked as being built, and builds it. Its rows are given the columns before, if any.
 async fn publish(
     ctx: &StatementContext,
-    table: TableDef,
+    (table, columns): (TableDef, Vec<ColumnId>),
     index: &IndexDef,
     completion: Completion,
 ) -> Result<()> {
@@ -122,6 +155,7 @@ async fn publish(
         table: JobTable::new(&table),
         index: JobIndex::new(index),
         unbuilt,
+        backfill: (!columns.is_empty()).then(|| Backfill::new(ctx, &table, columns)),
         store,
         limits: ctx.settings.limits,
         sorting: Sorting::new(&ctx.settings, Arc::clone(&ctx.memory)),

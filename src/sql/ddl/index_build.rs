@@ -4,7 +4,7 @@
 //!
 //! All rows are read in one snapshot and their entries written in the order of keys ([`super::index_sort`]), a chunk a commit. Where
 //! nobody has written rows of the table since the snapshot, and nobody is about to, a chunk is written as it is; where somebody has, its rows
-//! are locked and looked at again, as many at once as nobody else has locked ([`keep_rows`]). Who keeps the table locked meanwhile is waited for by
+//! are locked and looked at again, as many at once as nobody else has locked ([`KeptRows`]). Who keeps the table locked meanwhile is waited for by
 //! nobody. Should the snapshot be given up (`keyspan.undo_bytes_max`), the rows are gone through page by page, each in a snapshot of its own.
 //!
 //! A build that a statement waits for is a job of the server's: a duplicate, a cancelled statement or a client that has
@@ -14,22 +14,18 @@
 
 use std::sync::Arc;
 
+use super::backfill::Backfill;
 use super::index_sort::{Entry, RowsRead, SortedEntries, Sorting};
+use super::kept_rows::{KeptRows, PAGE_ROWS_MAX, lock_unchanged};
 use super::verification::{JobTable, after_undo, begin, change_table, without};
-use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef, record_key, written_key};
+use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef};
 use crate::codec::keyspace::TableId;
-use crate::store::{HeldLocks, LockMode, LockWait, Write};
+use crate::codec::row::ColumnId;
+use crate::store::{HeldLocks, LockMode, Write};
 use crate::system::{Abandoned, Building, IndexBuilds, Settings, StatementContext};
 use crate::table::{EntryReader, Limits, build_rows, next_keys};
-use crate::txn::{DatabaseStore, SharedSnapshot, Transaction, TransactionOptions};
+use crate::txn::DatabaseStore;
 use crate::{Error, Result};
-
-/// Rows of one page of a build, at most.
-const PAGE_ROWS_MAX: usize = if cfg!(test) { 16 } else { 1024 };
-/// How often in a row a commit may be lost to those who change the table, or the other rows of a unique key.
-const LOST_MAX: usize = 1000;
-/// What the transaction of a chunk may write.
-const CHUNK_TRANSACTION_BYTES: usize = 64 << 20;
 
 /// An index as a job knows it; see [`JobTable`].
 #[derive(Debug, Clone)]
@@ -57,11 +53,12 @@ pub(super) enum Unbuilt {
 }
 
 /// A build.
-#[derive(Debug)]
 pub(super) struct Build {
     pub(super) table: JobTable,
     pub(super) index: JobIndex,
     pub(super) unbuilt: Unbuilt,
+    /// What rows are to be given before: until then the index is invalid.
+    pub(super) backfill: Option<Backfill>,
     pub(super) store: DatabaseStore,
     pub(super) limits: Limits,
     pub(super) sorting: Sorting,
@@ -101,6 +98,7 @@ pub async fn build_unattended(
                 index: JobIndex::new(index),
                 // Nobody would hear of it otherwise.
                 unbuilt: Unbuilt::Stays,
+                backfill: None,
                 store: store.clone(),
                 limits: settings.limits,
                 sorting: Sorting::new(settings, settings.statement_memory()),
@@ -129,6 +127,13 @@ impl Build {
     /// Writes the entries of the rows that were there, and declares the index valid, or removes it or declares it invalid.
     async fn write(&self, abandoned: &Abandoned) -> Result<()> {
         let index = self.index.oid;
+        if let Err(error) = self.fill(abandoned).await {
+            // With the columns goes the index.
+            let undone = change_table(&self.store, &self.table, |writer, table| {
+                without(writer, table, |column| self.fills(column), |_| false)
+            });
+            return after_undo(undone.await, error);
+        }
         let error = match self.write_entries(abandoned).await {
             Ok(()) => return change_table(&self.store, &self.table, |_, table| self.validated(table)).await,
             Err(error) => error,
@@ -136,7 +141,7 @@ impl Build {
         let undone = match self.unbuilt {
             Unbuilt::Goes => {
                 change_table(&self.store, &self.table, |writer, table| {
-                    without(writer, table, |_| false, |oid| oid == index)
+                    without(writer, table, |column| self.fills(column), |oid| oid == index)
                 })
                 .await
             }
@@ -148,6 +153,44 @@ impl Build {
             }
         };
         after_undo(undone, error)
+    }
+
+    /// Gives rows the columns that the index is over, and has everybody keep the index from then on. Errors: as of [`Backfill::run`].
+    async fn fill(&self, abandoned: &Abandoned) -> Result<()> {
+        let Some(backfill) = &self.backfill else {
+            return Ok(());
+        };
+        backfill.run(abandoned).await?;
+        change_table(&self.store, &self.table, |_, table| {
+            self.find(table)?;
+            let mut changed = table.clone();
+            self.in_table(&mut changed)
+                .for_each(|index| (index.invalid, index.building) = (false, true));
+            Ok(Some(changed))
+        })
+        .await
+    }
+
+    fn fills(&self, column: &ColumnDef) -> bool {
+        self.backfill
+            .as_ref()
+            .is_some_and(|backfill| backfill.has(column.id))
+    }
+
+    /// Takes the marks off the columns that rows were given.
+    fn unmark(&self, table: &mut TableDef) {
+        let buckets = table.indexes.iter().filter_map(|index| index.buckets);
+        let buckets: Vec<ColumnId> = buckets.map(|buckets| buckets.column).collect();
+        for column in table.columns.iter_mut().filter(|column| self.fills(column)) {
+            column.unverified = None;
+            // Whatever is hashed, a hash is never NULL.
+            column.not_null = buckets.contains(&column.id);
+        }
+    }
+
+    fn in_table<'a>(&self, table: &'a mut TableDef) -> impl Iterator<Item = &'a mut IndexDef> {
+        let oid = self.index.oid;
+        table.indexes.iter_mut().filter(move |index| index.oid == oid)
     }
 
     /// Writes the entries of all rows. Errors: 23505, 42704 when the index was dropped meanwhile, 57014.
@@ -207,10 +250,8 @@ impl Build {
         chunk: Vec<Entry>,
         cached: &mut Option<Arc<Catalog>>,
     ) -> Result<Stored> {
-        let Some(txn) = self
-            .lock_unchanged(&rows.table, rows.txn.share_snapshot())
-            .await?
-        else {
+        let (since, mode) = (rows.txn.share_snapshot(), LockMode::ShareRowExclusive);
+        let Some(txn) = lock_unchanged(&self.store, &rows.table, since, mode).await? else {
             let mut reader = EntryReader::new(&rows.table, &rows.index);
             let keys = chunk.iter().map(|(key, value)| reader.row_key(key, value));
             let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
@@ -230,50 +271,17 @@ impl Build {
         Ok(Stored::There)
     }
 
-    /// A transaction that keeps others from writing rows of the table; `None` where one may just be doing so, or has since the snapshot.
-    async fn lock_unchanged(&self, table: &TableDef, since: SharedSnapshot) -> Result<Option<Transaction>> {
-        let options = TransactionOptions {
-            bytes_max: CHUNK_TRANSACTION_BYTES,
-            snapshot: Some(since),
-            database: self.store.database,
-            ..TransactionOptions::default()
-        };
-        let then = Transaction::begin_with(Arc::clone(&self.store.store), options).await?;
-        let record = [record_key(table.id)];
-        let mode = LockMode::ShareRowExclusive;
-        let unlocked = then.lock_as_it_is(&record, mode, LockWait::NoWait).await?;
-        if !unlocked.is_locked(0) {
-            return Ok(None);
-        }
-        match then.lock(&[written_key(table.id)], LockMode::KeyShare).await {
-            Ok(()) => then.next_statement().await.map(Some),
-            Err(Error::Conflict { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Writes the entries that rows have now, given their keys. Errors: as `write_sorted`.
-    async fn write_looked_at(&self, id: TableId, mut keys: &[Vec<u8>]) -> Result<Stored> {
-        let (mut catalog, mut lost) = (None, 0);
-        while !keys.is_empty() {
-            let txn = begin(&self.store).await?;
-            let kept = keep_rows(&txn, id, keys).await?;
-            // What is seen from now on stays.
-            let txn = txn.next_statement().await?;
-            let current = Catalog::load(&txn, catalog.take()).await?;
-            let table = self.table.find(&current)?;
+    async fn write_looked_at(&self, id: TableId, keys: &[Vec<u8>]) -> Result<Stored> {
+        let mut rows = KeptRows::new(id, keys, LockMode::Keep);
+        while let Some((txn, catalog)) = rows.begin(&self.store).await? {
+            let table = self.table.find(&catalog)?;
             let index = self.find(table)?;
             if table.id != id {
                 return Ok(Stored::Elsewhere);
             }
-            build_rows(&txn, table, index, &keys[..kept], self.limits).await?;
-            match txn.commit(true).await {
-                Ok(()) => (keys, lost) = (&keys[kept..], 0),
-                Err(Error::Conflict { .. } | Error::Deadlock { .. }) if lost < LOST_MAX => lost += 1,
-                Err(error) => return Err(error),
-            }
-            catalog = Some(current);
-            tokio::task::yield_now().await;
+            build_rows(&txn, table, index, rows.keys(), self.limits).await?;
+            rows.commit(txn).await?;
         }
         Ok(Stored::There)
     }
@@ -311,19 +319,18 @@ impl Build {
     fn validated(&self, table: &TableDef) -> Result<Option<TableDef>> {
         self.find(table)?;
         let mut changed = table.clone();
-        let built = changed
-            .indexes
-            .iter_mut()
-            .filter(|index| index.oid == self.index.oid);
-        built.for_each(|index| (index.building, index.built) = (false, true));
+        self.in_table(&mut changed)
+            .for_each(|index| (index.building, index.built) = (false, true));
+        self.unmark(&mut changed);
         Ok(Some(changed))
     }
 
     /// The table with the index invalid, under an id that no entry has; those that were written are removed.
     fn invalidated(&self, writer: &CatalogWriter<'_>, table: &TableDef) -> Result<Option<TableDef>> {
         let mut changed = table.clone();
-        let (id, oid) = (changed.next_index_id, self.index.oid);
-        let Some(index) = changed.indexes.iter_mut().find(|index| index.oid == oid) else {
+        self.unmark(&mut changed);
+        let id = changed.next_index_id;
+        let Some(index) = self.in_table(&mut changed).next() else {
             return Ok(None);
         };
         writer.drop_keys(table.id, index.id)?;
@@ -339,24 +346,5 @@ impl Build {
             kind: "index",
             name: self.index.name.clone(),
         })
-    }
-}
-
-/// Keeps others from writing rows, from the first key on as far as nobody has locked one; the first is waited for, in no row's way. So a
-/// build waits for no writer who waits for it. Answers how many; one at least. Errors: 40P01, 55P03.
-async fn keep_rows(txn: &Transaction, table: TableId, keys: &[Vec<u8>]) -> Result<usize> {
-    let record = [record_key(table)];
-    txn.lock_as_it_is(&record, LockMode::RowExclusive, LockWait::Block)
-        .await?;
-    let keys = &keys[..keys.len().min(PAGE_ROWS_MAX)];
-    let unlocked = txn.lock_as_it_is(keys, LockMode::Keep, LockWait::NoWait).await?;
-    match unlocked.refused {
-        Some(0) => {
-            let first = &keys[..1];
-            txn.lock_as_it_is(first, LockMode::Keep, LockWait::Block).await?;
-            Ok(1)
-        }
-        Some(at) => Ok(at),
-        None => Ok(keys.len()),
     }
 }

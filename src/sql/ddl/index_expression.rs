@@ -7,7 +7,7 @@
 //!   all others. So a unique index leaves these alone, as NULLs are never equal; and a query whose conditions say as much as the index's
 //!   bounds the column.
 //!
-//! An index over what is not stored yet stores the rows of its table anew, beside writers (`rekey_build`), or in a block's transaction.
+//! Rows that are there are given what they lack before the index is built (`backfill`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -313,10 +313,12 @@ fn written(expr: &Expr, computed: &Expr, text: impl Fn(&str) -> String) -> Optio
 }
 
 fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: SqlType) -> Result<ColumnId> {
-    let known = table
-        .columns
-        .iter()
-        .find(|column| column.hidden && column.generation() == Some(&generation) && column.ty == ty);
+    let is_same = |column: &&ColumnDef| {
+        // One that is unverified another session is filling, and may take back.
+        let is_there = column.hidden && column.unverified.is_none();
+        is_there && column.generation() == Some(&generation) && column.ty == ty
+    };
+    let known = table.columns.iter().find(is_same);
     if let Some(known) = known {
         return Ok(known.id);
     }

@@ -17,7 +17,7 @@ pub(super) async fn change(
     (state, later): (IndexState, bool),
 ) -> Result<()> {
     let (is_disabled, name) = (!index.is_kept(), &index.name);
-    if index.building {
+    if table.is_being_built(index) {
         return match state {
             IndexState::Active => Ok(()),
             IndexState::Inactive | IndexState::Disabled => Err(fault(

@@ -16,6 +16,7 @@ mod alter_view;
 mod analyze;
 mod attach;
 mod attribute_users;
+mod backfill;
 mod cast;
 mod catalog_update;
 mod check;
@@ -57,6 +58,7 @@ mod index_options;
 mod index_sort;
 mod index_state;
 mod index_terms;
+mod kept_rows;
 mod key;
 mod keys_lock;
 mod large_object;
@@ -319,6 +321,8 @@ fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
     });
 }
 
+#[cfg(test)]
+mod backfill_tests;
 #[cfg(test)]
 mod expiry_tests;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use sqlparser::ast::IndexColumn;
 
 use super::constraint::new_key;
-use super::table_change::{Beside, Change};
+use super::table_change::Change;
 use super::{advice, notice};
 use crate::catalog::{BUCKETS_MAX, IndexDef, MadeName, TableDef};
 use crate::codec::row::ColumnId;
@@ -44,7 +44,7 @@ pub(super) async fn apply(
     }
     advice::advise(ctx, &table)?;
     change.table = table;
-    change.beside = Some(Beside::Key);
+    change.beside = true;
     change.rewrite.get_or_insert_default().rekeyed = true;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! ALTER PRIMARY KEY beside writers, and CREATE INDEX over what is computed of rows: these are written under new keys beside the table, and
-//! the table's record is moved there once they are all there, and as they are.
+//! ALTER PRIMARY KEY beside writers: rows are written under new keys beside the table, and the table's record is moved there once they are all
+//! there, and as they are.
 //!
 //! ```text
 //!   ALTER    log ── copy ─────────────── catch up ── … ── lock, the rest, move      (or give up what is beside)

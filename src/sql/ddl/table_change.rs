@@ -22,25 +22,9 @@ pub(super) struct Change {
     /// Its rows are to be stored otherwise.
     pub(super) rewrite: Option<Rewrite>,
     /// They may be written beside the table, while others write it.
-    pub(super) beside: Option<Beside>,
+    pub(super) beside: bool,
     /// Names of sequences that its new columns have got.
     pub(super) sequence_names: Vec<String>,
-}
-
-/// What rows are written beside a table for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beside {
-    /// Another primary key.
-    Key,
-    /// An index over what is computed of them.
-    Index,
-}
-
-impl Beside {
-    /// Whether it is to be tried: beside another definition that is on its way an index is built in one transaction instead.
-    pub(super) fn can_run(self, table: &TableDef) -> bool {
-        self == Beside::Key || !table.has_definition_on_its_way()
-    }
 }
 
 /// 0A000: the key is the order of the rows on disk.

@@ -247,7 +247,8 @@ fn confirmed(table: &TableDef, marked: &[ColumnId]) -> Result<Option<TableDef>> 
     Ok((changed != *table).then_some(changed))
 }
 
-fn taken_back(table: &TableDef) -> Error {
+/// 55000.
+pub(super) fn taken_back(table: &TableDef) -> Error {
     Error::NotInState {
         message: format!(
             "table \"{}\" was altered by another session while its rows were verified",

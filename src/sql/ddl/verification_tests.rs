@@ -13,7 +13,7 @@ use crate::system::{Jobs, Settings, StatementContext};
 use crate::txn::Transaction;
 
 /// Runs one statement in a context whose snapshot was taken before.
-async fn run_in(ctx: &StatementContext, text: &str) -> crate::Result<String> {
+pub(super) async fn run_in(ctx: &StatementContext, text: &str) -> crate::Result<String> {
     let statement = parse(text)?.remove(0);
     let Outcome::Done { tag } = execute(ctx, &statement.into()).await? else {
         panic!("{text} gives rows")
@@ -24,7 +24,7 @@ async fn run_in(ctx: &StatementContext, text: &str) -> crate::Result<String> {
     Ok(tag)
 }
 
-fn failure(result: crate::Result<String>) -> String {
+pub(super) fn failure(result: crate::Result<String>) -> String {
     let error = result.expect_err("it fails");
     format!("{} {error}", error.sqlstate())
 }
@@ -183,7 +183,7 @@ async fn a_write_begun_before_the_publication_holds_it_up_and_is_seen_then() {
 }
 
 /// The table as it stands, `None` when nothing of this name does.
-async fn committed(client: &Client, name: &str) -> Arc<TableDef> {
+pub(super) async fn committed(client: &Client, name: &str) -> Arc<TableDef> {
     let txn = Transaction::begin(Arc::clone(&client.store), 0).await.unwrap();
     let catalog = Catalog::load(&txn, None).await.unwrap();
     Arc::clone(
@@ -200,7 +200,7 @@ const MANY: &str = "CREATE TABLE t (a int PRIMARY KEY, b int);
     INSERT INTO t SELECT g, g FROM generate_series(1, 200) g";
 
 /// A context whose jobs take as many steps as the semaphore permits: none so far.
-async fn held_context(client: &Client) -> (StatementContext, Arc<Semaphore>) {
+pub(super) async fn held_context(client: &Client) -> (StatementContext, Arc<Semaphore>) {
     let semaphore = Arc::new(Semaphore::new(0));
     let mut jobs = Jobs::default();
     jobs.steps = Some(Arc::clone(&semaphore));

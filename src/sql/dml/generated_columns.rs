@@ -10,7 +10,9 @@ use sqlparser::ast::{Expr, SelectItem};
 use super::assign::{assign_array, with_columns};
 use super::default::parse_expression;
 use super::row_expressions::{RowPlan, row_plan};
-use crate::catalog::{ColumnDef, ColumnDefault, GeneratedColumns, Generation, TableDef};
+use crate::catalog::{
+    ColumnDef, ColumnDefault, GeneratedColumns, Generation, TableDef, computed_column, lost_input,
+};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::functions;
@@ -200,14 +202,8 @@ pub(crate) fn with_generated(
     let Some(generated) = ctx.generated_columns(table)? else {
         return Ok(rows);
     };
-    let computed = table.generations().map(|(position, generation)| {
-        let inputs = generation.inputs.iter().map(|id| {
-            let at = table.column_index_by_id(*id);
-            at.map(|at| Arc::clone(rows.column(at))).ok_or_else(lost_input)
-        });
-        let inputs: Vec<ArrayRef> = inputs.collect::<Result<_>>()?;
-        Ok((position, generated.compute(position, &inputs, rows.num_rows())?))
-    });
+    let positions = table.generations().map(|(position, _)| position);
+    let computed = positions.map(|at| Ok((at, computed_column(table, &**generated, at, &rows)?)));
     let computed = computed.collect::<Result<_>>()?;
     with_columns(table, &rows, computed)
 }
@@ -269,10 +265,6 @@ fn input_schema(columns: &[ColumnDef], inputs: &[ColumnId]) -> Result<SchemaRef>
         Ok(column.ty.field(&column.name, true))
     });
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
-}
-
-fn lost_input() -> Error {
-    Error::internal("a generated column is computed of a column that is not there")
 }
 
 fn not_immutable(clause: Clause) -> Error {
