@@ -426,6 +426,8 @@ async fn add_column(
             def.missing = missing;
             (def.not_null && def.missing == Value::Null).then(|| contains_null(table, &def.name))
         }
+        // It is computed of each row in its place (`backfill`).
+        None if def.generation().is_some() && !table.keeps_versions() => None,
         None => {
             // Each row gets a value of its own.
             change.rewrite.get_or_insert_default();

@@ -1,4 +1,5 @@
-//! What an index holds of its table's rows and they do not have yet, an expression or the condition of its rows, given to those that are there.
+//! What is computed of a table's rows and they do not have yet, given to those that are there: what an index holds, an expression or the condition
+//! of its rows, and generated columns that ALTER TABLE adds.
 //!
 //! ```text
 //!   CREATE INDEX   publish the columns ── fill page by page ── keep the index ── write its entries ── valid
@@ -6,23 +7,22 @@
 //! ```
 //!
 //! **Outside a block: beside writers.** The record is committed with the columns marked as unverified, and the index invalid: nobody reads
-//! either, every row that is written from then on has the columns. A page of rows is written as it is where nobody has written the table since
-//! it was read, and nobody is about to; else its rows are locked and read again ([`KeptRows`]). A row that is changed in other columns before its
-//! turn is as it was in these. Once all rows have them, the index is built as any other (`index_build`), which takes the marks off. A failure
+//! either, every row that is written from then on has the columns. Many rows are written at once while nobody else writes the table; where somebody
+//! is about to, a page of them is, under locks of its rows ([`KeptRows`]). A row that is changed in other columns before its turn is as it was in
+//! these. Once all rows have them, the index is built as any other (`index_build`), which takes the marks off. A failure
 //! takes the columns back, and with them the index; so does the next start after a kill (`verification::undo_unfinished`).
 //!
-//! **In a block: in its transaction**, which keeps everybody from writing the table.
+//! **In a block, and in ALTER TABLE: in its transaction**, which keeps everybody from writing the table.
 
-use std::sync::Arc;
-
-use super::kept_rows::{KeptRows, lock_unchanged};
+use super::kept_rows::KeptRows;
 use super::keys_lock;
+use super::rewrite::as_null_of_before;
 use super::verification::{JobTable, begin, shut_writers_out, taken_back};
-use crate::catalog::{Catalog, CatalogWriter, TableDef};
+use crate::catalog::{Catalog, CatalogWriter, TableDef, record_key};
 use crate::codec::keyspace::TableId;
 use crate::codec::row::ColumnId;
 use crate::codec::successor;
-use crate::store::{LockMode, Page};
+use crate::store::{LockMode, LockWait, Page};
 use crate::system::{Abandoned, StatementContext};
 use crate::table::{self, next_rows, rows_under};
 use crate::txn::{DatabaseStore, Transaction};
@@ -36,16 +36,46 @@ pub(super) struct Backfill {
     columns: Vec<ColumnId>,
 }
 
-/// The columns that an index of `new` holds and nobody has computed for the rows of `old`.
+/// Bytes of the rows that are written at a time where nobody else writes the table, at least: a large commit, which waits for no other to get into
+/// the engine.
+const CHUNK_BYTES: usize = if cfg!(test) { 1 } else { 8 << 20 };
+
+/// Which rows come next.
+#[derive(Debug, Default)]
+struct Place {
+    /// Where the table is stored.
+    table: TableId,
+    /// The first key; `None`: that of the first row.
+    from: Option<Vec<u8>>,
+}
+
+impl Place {
+    /// TRUNCATE, or a rewrite, may have given the table new keys.
+    fn enter(&mut self, table: &TableDef) {
+        if self.table != table.id {
+            (self.table, self.from) = (table.id, None);
+        }
+    }
+
+    /// Goes behind the rows of a page; `false`: there are none.
+    fn go_behind(&mut self, page: &Page) -> bool {
+        let Some((last, _)) = page.last() else {
+            return false;
+        };
+        self.from = Some(successor(last));
+        true
+    }
+}
+
+/// The columns that `new` computes and nobody has computed for the rows of `old`.
 pub(super) fn columns(old: &TableDef, new: &TableDef) -> Vec<ColumnId> {
     let is_new = |id: &ColumnId| old.column_index_by_id(*id).is_none();
-    let hidden = new.generations().map(|(at, _)| &new.columns[at]);
-    let hidden = hidden.filter(|column| column.hidden).map(|column| column.id);
-    hidden.filter(is_new).collect()
+    let computed = new.generations().map(|(at, _)| new.columns[at].id);
+    computed.filter(is_new).collect()
 }
 
 /// Gives the rows of a table these columns in the statement's transaction, which writes the table's record in this mode. Answers the table.
-/// Errors: the expressions'; 54000 for more than a transaction may write.
+/// Errors: the expressions'; 23502 for NULL where none may be; 54000 for more than a transaction may write.
 pub(super) async fn fill_within(
     ctx: &StatementContext,
     old: &TableDef,
@@ -57,14 +87,15 @@ pub(super) async fn fill_within(
     keys_lock::share(ctx, old).await?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let table = writer.put_table_in(new, lock)?;
-    let mut from: Option<Vec<u8>> = None;
+    let mut place = Place::default();
+    place.enter(&table);
     loop {
-        let page = next_rows(&ctx.txn, &table, from.as_deref()).await?;
-        let Some((last, _)) = page.last() else {
+        let page = next_rows(&ctx.txn, &table, place.from.as_deref()).await?;
+        if !place.go_behind(&page) {
             return Ok(TableDef::clone(&table));
-        };
-        write(ctx, &ctx.txn, (&table, &columns), &page)?;
-        from = Some(successor(last));
+        }
+        let written = write(ctx, &ctx.txn, (&table, &columns), &page);
+        written.map_err(as_null_of_before)?;
         tokio::task::yield_now().await;
     }
 }
@@ -87,47 +118,66 @@ impl Backfill {
 
     /// Gives all rows the columns. Errors: the expressions'; 42P01, 55000 where the table is no more what it was; 57014.
     pub(super) async fn run(&self, abandoned: &Abandoned) -> Result<()> {
-        let mut known = None;
-        let mut place: (TableId, Option<Vec<u8>>) = (0, None);
+        let mut place = Place::default();
         loop {
             abandoned.next_step().await?;
-            let txn = begin(&self.store).await?;
-            let catalog = Catalog::load(&txn, known.take()).await?;
-            let table = Arc::clone(self.table.find(&catalog)?);
-            known = Some(catalog);
-            if place.0 != table.id {
-                // TRUNCATE, or a rewrite, gave the table new keys.
-                place = (table.id, None);
-            }
-            let page = next_rows(&txn, &table, place.1.as_deref()).await?;
-            let Some((last, _)) = page.last() else {
+            if !self.fill_next(&mut place).await? {
                 return Ok(());
-            };
-            if self.fill(txn, &table, &page).await? {
-                place.1 = Some(successor(last));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Gives the next rows the columns; `false`: there are none.
+    async fn fill_next(&self, place: &mut Place) -> Result<bool> {
+        let txn = begin(&self.store).await?;
+        let catalog = Catalog::load(&txn, None).await?;
+        let table = self.table.find(&catalog)?;
+        place.enter(table);
+        // Who has locked a row knows it as it is.
+        let (record, mode) = ([record_key(table.id)], LockMode::Exclusive);
+        let unlocked = txn.lock_as_it_is(&record, mode, LockWait::NoWait).await?;
+        match unlocked.is_locked(0) {
+            true => self.fill_many(&txn.next_statement().await?, place).await,
+            false => {
+                let page = next_rows(&txn, table, place.from.as_deref()).await?;
+                drop(txn);
+                self.fill_page(&page, place).await
             }
         }
     }
 
-    /// Gives the rows of a page the columns; `false`: they are to be read again.
-    async fn fill(&self, read: Transaction, table: &TableDef, page: &Page) -> Result<bool> {
-        let since = read.share_snapshot();
-        // Who has locked a row knows it as it is.
-        let Some(txn) = lock_unchanged(&self.store, table, since, LockMode::Exclusive).await? else {
-            drop(read);
-            let keys: Vec<Vec<u8>> = page.iter().map(|(key, _)| key.to_vec()).collect();
-            return self.fill_kept(table.id, &keys).await;
-        };
-        let catalog = Catalog::load(&txn, None).await?;
-        let current = self.table.find(&catalog)?;
-        if current.id != table.id {
-            return Ok(false);
+    /// In a transaction that keeps everybody from writing the table, as it sees that.
+    async fn fill_many(&self, txn: &Transaction, place: &mut Place) -> Result<bool> {
+        let catalog = Catalog::load(txn, None).await?;
+        let table = self.table.find(&catalog)?;
+        if place.table != table.id {
+            return Ok(true);
         }
-        self.write(&txn, current, page)?;
+        let (mut bytes, mut is_end) = (0, false);
+        while bytes < CHUNK_BYTES && !is_end {
+            let page = next_rows(txn, table, place.from.as_deref()).await?;
+            bytes += page
+                .iter()
+                .map(|(key, value)| key.len() + value.len())
+                .sum::<usize>();
+            is_end = !place.go_behind(&page);
+            self.write(txn, table, &page)?;
+        }
         txn.commit(true).await?;
-        Ok(true)
+        Ok(!is_end)
     }
 
+    /// The rows of a page, as they are now.
+    async fn fill_page(&self, page: &Page, place: &mut Place) -> Result<bool> {
+        let keys: Vec<Vec<u8>> = page.iter().map(|(key, _)| key.to_vec()).collect();
+        match self.fill_kept(place.table, &keys).await? {
+            true => Ok(place.go_behind(page)),
+            false => Ok(true),
+        }
+    }
+
+    /// `false`: they are stored elsewhere by now.
     async fn fill_kept(&self, id: TableId, keys: &[Vec<u8>]) -> Result<bool> {
         let mut rows = KeptRows::new(id, keys, LockMode::Change);
         while let Some((txn, catalog)) = rows.begin(&self.store).await? {

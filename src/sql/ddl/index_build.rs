@@ -250,8 +250,8 @@ impl Build {
         chunk: Vec<Entry>,
         cached: &mut Option<Arc<Catalog>>,
     ) -> Result<Stored> {
-        let (since, mode) = (rows.txn.share_snapshot(), LockMode::ShareRowExclusive);
-        let Some(txn) = lock_unchanged(&self.store, &rows.table, since, mode).await? else {
+        let since = rows.txn.share_snapshot();
+        let Some(txn) = lock_unchanged(&self.store, &rows.table, since).await? else {
             let mut reader = EntryReader::new(&rows.table, &rows.index);
             let keys = chunk.iter().map(|(key, value)| reader.row_key(key, value));
             let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;

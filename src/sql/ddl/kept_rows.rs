@@ -17,13 +17,11 @@ const LOST_MAX: usize = 1000;
 /// What the transaction of a chunk may write.
 const CHUNK_TRANSACTION_BYTES: usize = 64 << 20;
 
-/// A transaction that keeps others from writing rows of the table, by a lock of it in this mode; `None` where one may just be doing so, or has
-/// since the snapshot.
+/// A transaction that keeps others from writing rows of the table; `None` where one may just be doing so, or has since the snapshot.
 pub(super) async fn lock_unchanged(
     store: &DatabaseStore,
     table: &TableDef,
     since: SharedSnapshot,
-    mode: LockMode,
 ) -> Result<Option<Transaction>> {
     let options = TransactionOptions {
         bytes_max: CHUNK_TRANSACTION_BYTES,
@@ -32,7 +30,7 @@ pub(super) async fn lock_unchanged(
         ..TransactionOptions::default()
     };
     let then = Transaction::begin_with(Arc::clone(&store.store), options).await?;
-    let record = [record_key(table.id)];
+    let (record, mode) = ([record_key(table.id)], LockMode::ShareRowExclusive);
     let unlocked = then.lock_as_it_is(&record, mode, LockWait::NoWait).await?;
     if !unlocked.is_locked(0) {
         return Ok(None);

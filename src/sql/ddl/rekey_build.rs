@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 
-use super::rewrite::as_duplicate_in_index;
+use super::rewrite::{as_duplicate_in_index, as_null_of_before};
 use super::verification::{JobTable, after_undo, begin, change_table};
 use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, Rekeying, TableDef, record_key};
 use crate::codec::keyspace::IndexId;
@@ -234,7 +234,7 @@ impl Rekey {
                     }
                     duplicates += 1;
                 }
-                Err(error) => return Err(self.as_null_in_key(error)),
+                Err(error) => return Err(as_null_of_before(error)),
             }
             txn.roll_back();
             if duplicates > DUPLICATES_MAX {
@@ -332,7 +332,7 @@ impl Rekey {
         for some in keys.chunks(PAGE_ROWS_MAX) {
             let current = current_rows(&txn, live, some, false).await?;
             let replaced = self.replace(&txn, (live, &beside), &current).await;
-            replaced.map_err(|error| self.as_null_in_key(as_duplicate_in_index(error)))?;
+            replaced.map_err(|error| as_null_of_before(as_duplicate_in_index(error)))?;
         }
         self.move_record(&txn, &catalog, live).await?;
         txn.note_statement(false);
@@ -496,17 +496,5 @@ impl Rekey {
             }))
         })
         .await
-    }
-
-    /// Rows that the key cannot hold were there before it: PostgreSQL finds them while it builds the index.
-    fn as_null_in_key(&self, error: Error) -> Error {
-        match error {
-            Error::NotNullViolation { column, .. } => Error::ContainsNull {
-                schema: self.old.schema.clone(),
-                table: self.old.name.clone(),
-                column,
-            },
-            error => error,
-        }
     }
 }

@@ -96,10 +96,10 @@ pub(super) async fn run(
     }
     let is_as_stored = rewrite.retyped.values().all(Option::is_none);
     let copied = dml::copy_rows(&reading, &new, &planned, &positions, is_as_stored).await;
-    copied.map_err(|error| as_definition_error(error, &new, rewrite))?;
+    copied.map_err(|error| as_definition_error(error, rewrite))?;
     let written = (expressions.as_slice(), positions.as_slice());
     let copied = carry(&reading, old, &new, rewrite, written).await;
-    copied.map_err(|error| as_definition_error(error, &new, rewrite))
+    copied.map_err(|error| as_definition_error(error, rewrite))
 }
 
 /// Gives the rows that were written anew the times and older versions that they had.
@@ -203,14 +203,10 @@ pub(super) fn not_automatic(name: &str, ty: &SqlType, has_using: bool) -> Error 
 }
 
 /// Rows that the new definition cannot hold were there before it: PostgreSQL finds them while it builds the index.
-fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Error {
+fn as_definition_error(error: Error, rewrite: &Rewrite) -> Error {
     match as_duplicate_in_index(error) {
-        Error::NotNullViolation { column, .. } if rewrite.rekeyed || !rewrite.retyped.is_empty() => {
-            Error::ContainsNull {
-                schema: table.schema.clone(),
-                table: table.name.clone(),
-                column,
-            }
+        error @ Error::NotNullViolation { .. } if rewrite.rekeyed || !rewrite.retyped.is_empty() => {
+            as_null_of_before(error)
         }
         Error::CheckViolation {
             schema,
@@ -221,6 +217,23 @@ fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Err
             schema,
             table,
             constraint,
+        },
+        error => error,
+    }
+}
+
+/// NULL where none may be, as who finds it in a row that was there before tells it.
+pub(super) fn as_null_of_before(error: Error) -> Error {
+    match error {
+        Error::NotNullViolation {
+            schema,
+            table,
+            column,
+            ..
+        } => Error::ContainsNull {
+            schema,
+            table,
+            column,
         },
         error => error,
     }
