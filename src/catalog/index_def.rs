@@ -29,6 +29,9 @@ pub struct IndexDef {
     /// WHERE: its first column is computed for it, true for the rows of which the condition holds, and NULL for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<IndexExpression>,
+    /// Rows of which its condition does not hold have no entry. (In an index that an older release made they have one, unless it is inverted.)
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaves_rows_out: bool,
     /// BUCKETS: its first column is computed for it, and says in which of so many buckets an entry stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<IndexBuckets>,
@@ -118,6 +121,7 @@ impl IndexDef {
             include: Vec::new(),
             expressions: Vec::new(),
             predicate: None,
+            leaves_rows_out: false,
             buckets: None,
             terms: None,
             unique: false,
@@ -178,6 +182,12 @@ impl IndexDef {
         }
         let unseen = usize::from(self.buckets.is_some()) + usize::from(self.predicate.is_some());
         Cow::Borrowed(self.columns.get(unseen..).unwrap_or_default())
+    }
+    /// The column of its condition, where rows that are NULL in it have no entry.
+    pub fn condition_that_omits(&self) -> Option<ColumnId> {
+        let predicate = self.predicate.as_ref();
+        let predicate = predicate.filter(|_| self.leaves_rows_out || self.terms.is_some());
+        predicate.map(|predicate| predicate.column)
     }
     /// Whether every write keeps its entries.
     pub fn is_kept(&self) -> bool {

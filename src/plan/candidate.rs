@@ -95,7 +95,7 @@ impl<'a> Candidate<'a> {
             .max_by_key(Candidate::rank)
     }
 
-    /// What `key` offers under all of `conditions`. `None`: a column of it cannot stand in a key.
+    /// What `key` offers under all of `conditions`. `None`: a column of it cannot stand in a key, or they want rows of which it has no entry.
     pub(super) fn of(
         table: &TableDef,
         key: &'a IndexDef,
@@ -107,6 +107,11 @@ impl<'a> Candidate<'a> {
             true => Candidate::inverted(table, key, conditions, rules)?,
             false => Candidate::bounded(table, key, conditions, rules)?,
         };
+        let condition = key.condition_that_omits().filter(|_| key.terms.is_none());
+        let condition = condition.and_then(|id| table.column_index_by_id(id));
+        if condition.is_some_and(|at| !candidate.null_free.contains(&at)) && !candidate.is_empty() {
+            return None;
+        }
         let buckets = table
             .few_first_values(key)
             .filter(|values| can_be_merged(*values));
@@ -127,6 +132,11 @@ impl<'a> Candidate<'a> {
                 None => (0..table.columns.len()).all(|column| table.is_covered(key, column)),
             };
         Some(candidate)
+    }
+
+    /// Whether no row can be wanted.
+    fn is_empty(&self) -> bool {
+        matches!(self.reach, Reach::Nothing)
     }
 
     /// What is read of a key, and nothing said of it yet.
@@ -175,10 +185,12 @@ impl<'a> Candidate<'a> {
         };
         if let Some(one) = one_key(table, key, &all) {
             let columns = key.columns.iter();
+            let pinned: Vec<usize> = columns
+                .filter_map(|column| table.column_index_by_id(column.column))
+                .collect();
             return Some(Candidate {
-                pinned: columns
-                    .filter_map(|column| table.column_index_by_id(column.column))
-                    .collect(),
+                null_free: pinned.clone(),
+                pinned,
                 ..new(Reach::Keys(vec![one]))
             });
         }

@@ -66,6 +66,12 @@ fn best_access(
                 forced.name
             ),
         },
+        [forced] if forced.predicate.is_some() => Error::NotInState {
+            message: format!(
+                "index \"{}\" is of some rows only, and the conditions do not say which",
+                forced.name
+            ),
+        },
         _ => {
             let key = &table.primary_key.name;
             Error::internal(format!("key \"{key}\" holds a column that cannot stand in a key"))

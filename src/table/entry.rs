@@ -35,6 +35,8 @@ pub struct EntryEncoder<'a> {
     /// What the value of an entry holds beside which no other may stand under its key.
     exclusive_value: ValueEncoder<'a>,
     shared_value: ValueEncoder<'a>,
+    /// The position of the column of its condition, if it has no entry of rows of which that is NULL.
+    condition: Option<usize>,
     /// Positions and types of the columns whose terms it has, if it is inverted.
     sources: Vec<(usize, &'a SqlType, TermClass)>,
 }
@@ -56,6 +58,9 @@ impl<'a> EntryEncoder<'a> {
                 is_other(id) || included(id) || is_untold(id)
             }),
             shared_value: ValueEncoder::new(table, limits, |id| included(id) || is_untold(id)),
+            condition: index
+                .condition_that_omits()
+                .and_then(|id| table.column_index_by_id(id)),
             sources: index
                 .term_sources()
                 .filter_map(|source| {
@@ -97,13 +102,16 @@ impl<'a> EntryEncoder<'a> {
         told.any(|at| batch.column(at).is_null(row))
     }
 
-    /// Adds the entries of a row. Errors: 54000 above the size limits.
+    /// Adds the entries of a row: none where the index's condition leaves it out. Errors: 54000 above the size limits.
     pub fn put_entries(
         &mut self,
         entries: &mut Vec<IndexEntry>,
         batch: &RecordBatch,
         row: usize,
     ) -> Result<()> {
+        if self.condition.is_some_and(|at| batch.column(at).is_null(row)) {
+            return Ok(());
+        }
         match self.index.terms.is_some() {
             true => self.put_terms(entries, batch, row),
             false => {
@@ -125,12 +133,7 @@ impl<'a> EntryEncoder<'a> {
     }
 
     /// The entries of a row's terms: of each source those of its value, behind the source's place.
-    /// A row that its condition leaves out has none.
     fn put_terms(&mut self, entries: &mut Vec<IndexEntry>, batch: &RecordBatch, row: usize) -> Result<()> {
-        let condition = self.index.predicate.as_ref().and(self.indexed.positions().next());
-        if condition.is_some_and(|at| batch.column(at).is_null(row)) {
-            return Ok(());
-        }
         let mut before = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
         // The term comes last, and no row has a value of it.
         self.indexed.put_leading(&mut before, batch, row)?;

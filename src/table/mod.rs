@@ -8,9 +8,11 @@
 //! ([`crate::codec::row`]) of the columns that the index includes. In a unique index without a NULL among the indexed columns the primary-key columns leave
 //! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 //!
+//! A row of which an index's condition does not hold has no entry in it.
+//!
 //! An inverted index has an entry for each term of a row ([`crate::codec::terms`]). In its key stands, where the indexed columns would, the
 //! column of the index's condition if it has one, then a field of bytea: the place of the column that the term is of among those of
-//! the index (one byte), and the term. A row of which the condition does not hold has no entry.
+//! the index (one byte), and the term.
 
 mod arbiter;
 mod backfill;

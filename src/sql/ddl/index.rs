@@ -119,6 +119,7 @@ pub(super) async fn rebuild(
     };
     (index.invalid, index.inactive) = (false, false);
     (index.built, index.building) = (ctx.in_block, !ctx.in_block);
+    index.leaves_rows_out = index.predicate.is_some();
     let index = index.clone();
     match ctx.in_block {
         true => build_within(ctx, changed, &index).await.map(drop),
@@ -189,6 +190,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         include: new.include.clone(),
         expressions: new.expressions.clone(),
         predicate: new.predicate.clone(),
+        leaves_rows_out: new.predicate.is_some(),
         buckets: new.buckets,
         terms: new.terms.clone(),
         unique: new.unique,
