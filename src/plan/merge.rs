@@ -34,6 +34,14 @@ pub(super) fn can_be_merged((least, greatest): (i64, i64)) -> bool {
 /// Ranges of a key as parts that begin alike in so many columns. `None`: they cannot be, or not in few enough.
 pub(super) fn parts(shape: &KeyShape, ranges: &[KeyRange], columns: usize) -> Option<Vec<MergedRange>> {
     let last = shape.columns.get(columns.checked_sub(1)?)?;
+    let (aside, behind) = shape.columns.split_at(columns);
+    // An index may have a column twice, and is sorted by it once more behind the parts' values.
+    if behind
+        .iter()
+        .any(|part| aside.iter().any(|one| one.column == part.column))
+    {
+        return None;
+    }
     let mut parts = Vec::new();
     for range in ranges {
         let prefix_bytes = prefix_bytes(shape, &range.start, columns)?;

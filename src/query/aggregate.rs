@@ -85,6 +85,17 @@ pub(super) fn is_folding(name: &str) -> bool {
     FOLDING.contains(&name)
 }
 
+/// The order without keys that stand in it before: they decide nothing.
+fn without_repeats(order: Vec<OrderKey>) -> Vec<OrderKey> {
+    let mut kept: Vec<OrderKey> = Vec::with_capacity(order.len());
+    for key in order {
+        if kept.iter().all(|before| before.expr != key.expr) {
+            kept.push(key);
+        }
+    }
+    kept
+}
+
 impl Binder<'_> {
     /// An aggregate call without OVER.
     pub(super) fn aggregate_function(
@@ -204,6 +215,7 @@ impl Binder<'_> {
             for (sort, ty) in order_by.iter_mut().zip(order_types) {
                 sort.expr = self.order_key(Bound::new(sort.expr.clone(), ty))?;
             }
+            order_by = without_repeats(order_by);
         }
         // It tells equal numbers by itself.
         if !distinct || accumulation.is_exact {

@@ -71,7 +71,8 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
                 let plain = key::key_columns(KeyKind::Index, &[without_parentheses(part)], &table.columns)?;
                 let id = plain[0].column;
                 let at = table.column_index_by_id(id);
-                key.names.extend(at.map(|at| table.columns[at].name.clone()));
+                let name = at.map(|at| name_among(&key.names, &table.columns[at].name));
+                key.names.extend(name);
                 key.classes.extend(key::told_class(part).map(|class| (id, class)));
                 key.columns.extend(plain);
             }
@@ -114,7 +115,8 @@ fn expression_part(
     let id = expression.column;
     let at = table.column_index_by_id(id);
     let at = at.ok_or_else(|| Error::internal("a column that was added is not there"))?;
-    key.names.push(name_among(&key.names, expr));
+    key.names
+        .push(name_among(&key.names, &query::index_column_name(expr)));
     key.expressions.push(expression);
     let ty = table.columns[at].ty.clone();
     Ok(Some(ExpressionColumn { id, ty }))
@@ -180,11 +182,11 @@ fn without_parentheses(part: &IndexColumn) -> IndexColumn {
 }
 
 /// What an index is named after for a part, which differs from the names of those before it: `expr`, `expr1`.
-fn name_among(names: &[String], expr: &Expr) -> String {
-    let base = query::index_column_name(expr);
+fn name_among(names: &[String], base: &str) -> String {
     let numbered = (1..).map(|number| format!("{base}{number}"));
-    let mut candidates = std::iter::once(base.clone()).chain(numbered);
-    candidates.find(|name| !names.contains(name)).unwrap_or(base)
+    let mut candidates = std::iter::once(base.to_string()).chain(numbered);
+    let free = candidates.find(|name| !names.contains(name));
+    free.unwrap_or_else(|| base.to_string())
 }
 
 /// The hidden column of an expression: one that the table has, or a new one.
