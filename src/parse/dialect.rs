@@ -17,8 +17,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use super::call::{call, call_without_parentheses};
 use super::token_reader::is_word;
 use super::{
-    alias_words, alter, disjunction, like_any, long_names, membership, query_operand, row_assignment,
-    substring, symmetric, trim, with_write,
+    alias_words, alter, disjunction, like_any, long_names, membership, prefix_words, query_operand,
+    row_assignment, substring, symmetric, trim, with_write,
 };
 
 /// What it is based on.
@@ -206,7 +206,7 @@ impl Dialect for KeyspanDialect {
                     _ => Ok(Expr::Identifier(ident)),
                 })
             }
-            _ => None,
+            _ => prefix_words::parse(parser),
         }
     }
 

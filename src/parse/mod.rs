@@ -75,6 +75,7 @@ mod parenthesized;
 mod partition_columns;
 pub mod plpgsql;
 mod position;
+mod prefix_words;
 mod prepared_reader;
 mod query_operand;
 pub(crate) mod quoting;

@@ -1,11 +1,13 @@
 //! How deep the tree of a statement can be at most, told from its tokens. `a + a + a …` is read in a loop, without
 //! recursion, but gives a tree that is as deep as it is long: whoever walks, clones or drops that tree needs stack for
-//! each level. So a chain too long is refused before there is a tree. Called by `tokens` alone.
+//! each level. So a chain too long is refused before there is a tree; so are parentheses that the parser would refuse, which it tries in several
+//! ways, each of them at each level. Called by `tokens` alone.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
 use super::disjunction::WRITTEN_MAX;
+use super::syntax_error::{NESTING_MAX, too_deep};
 use super::token_reader::is_word;
 use crate::error::Limit;
 use crate::{Error, Result};
@@ -19,6 +21,8 @@ const CHAIN_MAX: usize = 4_000;
 pub(super) struct Nesting {
     /// Parentheses that are open.
     open: Vec<Level>,
+    /// Brackets that are.
+    brackets: usize,
     /// What stands outside all parentheses.
     outside: Level,
     /// The sum of their operators, the depth at most.
@@ -39,9 +43,12 @@ struct Level {
 }
 
 impl Nesting {
-    /// Takes the next token. Errors: 54001 when operators could make a tree deeper than `CHAIN_MAX`.
+    /// Takes the next token. Errors: 54001 when operators could make a tree deeper than `CHAIN_MAX`, or parentheses one that is not read.
     pub(super) fn take(&mut self, token: &Token) -> Result<()> {
         match token {
+            Token::LParen | Token::LBracket if self.open.len() + self.brackets >= NESTING_MAX => {
+                return Err(too_deep());
+            }
             Token::LParen => self.open.push(Level::default()),
             Token::RParen => {
                 let level = self.open.pop();
@@ -62,6 +69,11 @@ impl Nesting {
                 self.depth += 1;
             }
             Token::Word(word) if begins_clause(word.keyword) => self.innermost().operand = None,
+            _ => {}
+        }
+        match token {
+            Token::LBracket => self.brackets += 1,
+            Token::RBracket => self.brackets = self.brackets.saturating_sub(1),
             _ => {}
         }
         if self.depth > CHAIN_MAX {
@@ -187,6 +199,64 @@ mod tests {
                 true
             }
             Ok(_) => false,
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_refused_at_once() {
+        let nested = |open: &str, close: &str, times: usize| {
+            format!("SELECT {}1{}", open.repeat(times), close.repeat(times))
+        };
+        for (open, close) in [
+            ("(", ")"),
+            ("not (", ")"),
+            ("ARRAY[", "]"),
+            ("(SELECT ", ")"),
+            ("abs(", ")"),
+            ("a[(", ")]"),
+        ] {
+            // Many times what took a minute when the parser tried it.
+            assert!(refused(&nested(open, close, 200_000)), "{open}");
+            assert!(!refused(&nested(open, close, 20)), "{open}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_a_nest_is_found_at_once() {
+        for (open, close) in [
+            ("not (", ")"),
+            ("cast(", " as int)"),
+            ("case when true then ", " end"),
+            ("case ", " when 1 then 1 end"),
+            ("array[", "]"),
+            ("array(select ", ")"),
+            ("exists (select ", ")"),
+            ("floor(", ")"),
+            ("ceil(", ")"),
+            ("overlay(", " placing 'x' from 1)"),
+            ("overlay(", ", 'x', 1)"),
+            ("substr(", ", 1)"),
+            ("substring(", " from 1)"),
+            ("trim(", ")"),
+            ("position('x' in ", ")"),
+            ("extract(day from ", ")"),
+            ("convert(", ")"),
+            ("coalesce(", ", 1)"),
+            ("current_timestamp(", ")"),
+            ("row(", ")"),
+            ("f(a => ", ")"),
+            ("1 in (", ")"),
+            ("1 = any (", ")"),
+            ("(select * from (select ", ") x)"),
+        ] {
+            for inner in ["1 1", "select,", "="] {
+                let text = format!("SELECT {}{inner}{}", open.repeat(60), close.repeat(60));
+                let error = parse(&text).unwrap_err();
+                assert!(
+                    ["42601", "54001"].contains(&error.sqlstate()),
+                    "{open}{inner}: {error}"
+                );
+            }
         }
     }
 

@@ -10,6 +10,15 @@ use crate::error::{Limit, utf8};
 /// How deep expressions and subqueries may nest (54001 above it).
 pub(super) const NESTING_MAX: usize = 200;
 
+/// 54001.
+pub(super) fn too_deep() -> Error {
+    Error::LimitExceeded {
+        state: Limit::Complexity,
+        message: "stack depth limit exceeded".to_string(),
+        hint: format!("Nest the statement less deeply; {NESTING_MAX} levels are read."),
+    }
+}
+
 /// The error at a token of the text.
 pub(super) fn near(token: &TokenWithSpan, text: &str) -> Error {
     near_text(
@@ -69,13 +78,7 @@ pub(super) fn of_tokenizer(error: TokenizerError, text: &str) -> Error {
 /// was found.
 pub(super) fn of_parser(error: ParserError, text: &str) -> Error {
     let message = match error {
-        ParserError::RecursionLimitExceeded => {
-            return Error::LimitExceeded {
-                state: Limit::Complexity,
-                message: "stack depth limit exceeded".to_string(),
-                hint: format!("Nest the statement less deeply; {NESTING_MAX} levels are read."),
-            };
-        }
+        ParserError::RecursionLimitExceeded => return too_deep(),
         ParserError::ParserError(message) | ParserError::TokenizerError(message) => message,
     };
     let location = read_location(&message);
