@@ -147,6 +147,20 @@ impl Binder<'_> {
             ));
         }
         let operand = self.expression(expr, place)?;
+        let within = self.long_once(operand, |binder, operand| {
+            binder.within(operand, negated, (low, high), place)
+        })?;
+        Ok(Bound::new(within, SqlType::Bool))
+    }
+
+    /// BETWEEN, of a value that may stand in both comparisons.
+    fn within(
+        &mut self,
+        operand: Bound,
+        negated: bool,
+        (low, high): (&ast::Expr, &ast::Expr),
+        place: Place<'_>,
+    ) -> Result<Expr> {
         let (first, second, joint) = if negated {
             (Operator::Lt, Operator::Gt, Operator::Or)
         } else {
@@ -164,7 +178,7 @@ impl Binder<'_> {
             _ => operand,
         };
         let second = self.compare(second, operand, high)?;
-        Ok(Bound::new(binary(first.expr, joint, second.expr), SqlType::Bool))
+        Ok(binary(first.expr, joint, second.expr))
     }
 
     pub(super) fn in_list(

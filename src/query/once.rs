@@ -22,6 +22,14 @@ pub(super) fn is_repeatable(expr: &Expr) -> bool {
     })
 }
 
+fn has_more_parts(expr: &Expr, most: usize) -> bool {
+    let parts = Cell::new(0);
+    expr.has(|_| {
+        parts.set(parts.get() + 1);
+        parts.get() > most
+    })
+}
+
 impl Binder<'_> {
     /// What `body` makes of a value that it may ask for in several places. Errors: those of `body`.
     pub(super) fn once(
@@ -46,6 +54,18 @@ impl Binder<'_> {
         match kept.uses() {
             0 | 1 => kept.unfolded(),
             _ => Ok(Expr::Let(kept)),
+        }
+    }
+
+    /// The same of a value that is computed anew in each place, whatever it is, unless it is long: as BETWEEN does it.
+    pub(super) fn long_once(
+        &mut self,
+        value: Bound,
+        body: impl FnOnce(&mut Self, Bound) -> Result<Expr>,
+    ) -> Result<Expr> {
+        match has_more_parts(&value.expr, REPEATED_PARTS_MAX) {
+            true => self.once(value, body),
+            false => body(self, value),
         }
     }
 

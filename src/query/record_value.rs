@@ -13,11 +13,11 @@ use crate::error::StatementFault;
 use crate::functions::{self, Volatility};
 use crate::parse::row_expansion::row_expanded;
 use crate::tree::{self, Expr, Operator};
-use crate::types::{RecordType, SqlType, Value};
+use crate::types::{RecordType, SqlType, Value, check_row_nesting};
 use crate::{Error, Result};
 
 impl Binder<'_> {
-    /// `ROW(a, t.*)` or `(a, b)`, whose columns are called f1, f2. Errors: 0A000 for a row of nothing.
+    /// `ROW(a, t.*)` or `(a, b)`, whose columns are called f1, f2. Errors: 0A000 for a row of nothing, 54001 for too many in one another.
     pub(super) fn row_value(&mut self, items: &[ast::FunctionArgExpr], place: Place<'_>) -> Result<Bound> {
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
@@ -139,6 +139,7 @@ impl Binder<'_> {
         };
         let record = named.filter(has_its_columns);
         let record = record.unwrap_or_else(|| Arc::new(RecordType::anonymous(names)));
+        check_row_nesting(&record)?;
         let ty = SqlType::Record(record);
         let definition = (
             functions::MAKE_ROW_NAME,

@@ -61,6 +61,7 @@ mod range_kind;
 mod range_text;
 mod record_input;
 mod record_quotes;
+mod row_nesting;
 mod scalar;
 mod spaces;
 mod sql_type;
@@ -114,6 +115,7 @@ pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scal
 pub use packed::{PackedKind, PackedValue};
 pub(crate) use precision::keeps_all as keeps_all_times;
 pub use range_kind::RangeKind;
+pub use row_nesting::check_row_nesting;
 pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{

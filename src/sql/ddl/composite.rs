@@ -14,7 +14,7 @@ use crate::parse::definition::{AttributeChange, TypeChange};
 use crate::query::type_name;
 use crate::sql::column_type::check_stored;
 use crate::system::StatementContext;
-use crate::types::{RecordField, RecordType, SqlType};
+use crate::types::{RecordField, RecordType, SqlType, check_row_nesting};
 use crate::{Error, Result};
 
 /// The most attributes of a type; PostgreSQL's of a table.
@@ -48,15 +48,18 @@ pub(super) async fn create(
         });
     }
     let (oid, array_oid) = (take_oid(ctx).await?, take_oid(ctx).await?);
+    let last_number = fields.last().map_or(0, |field| field.number);
+    let row = RecordType {
+        oid,
+        array_oid,
+        version: 0,
+        name: name.clone(),
+        fields,
+    };
+    check_row_nesting(&row)?;
     let composite = CompositeDef {
-        last_number: fields.last().map_or(0, |field| field.number),
-        row: Arc::new(RecordType {
-            oid,
-            array_oid,
-            version: 0,
-            name: name.clone(),
-            fields,
-        }),
+        last_number,
+        row: Arc::new(row),
     };
     put_new(
         ctx,
