@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use futures::future::TryFutureExt;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::Long;
@@ -88,13 +89,14 @@ impl Extent {
     }
 }
 
-/// The source's batches through the steps. Steps that collect are given up for the general plan when it gives more than it may.
+/// The source's batches through the steps. Steps that collect are given up for the general plan, if there is one, when it gives more than it
+/// may.
 pub(super) fn stream_run(
     ctx: &StatementContext,
     (source, extent): (BoxStream<'static, Result<RecordBatch>>, Extent),
     mut steps: Vec<RunningStep>,
     figures: Option<&Arc<StepFigures>>,
-    long: impl FnOnce() -> Long,
+    long: Option<impl FnOnce() -> Long>,
 ) -> RowsStream {
     note_ends(&mut steps, ctx.hints.may_end);
     let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
@@ -106,6 +108,12 @@ pub(super) fn stream_run(
             }
         },
         true => {
+            let Some(long) = long else {
+                let all = run
+                    .collect_all()
+                    .map_ok(|all| stream::iter(all.into_iter().map(Ok)));
+                return batches_of_run(within_allowance(stream::once(all).try_flatten().boxed()));
+            };
             let (long, txn) = (long(), Arc::clone(&ctx.txn));
             let collected = stream::once(async move {
                 if extent.is_known_long(&txn).await? {
@@ -119,6 +127,10 @@ pub(super) fn stream_run(
             collected.try_flatten().boxed()
         }
     };
+    batches_of_run(batches)
+}
+
+fn batches_of_run(batches: BoxStream<'static, Result<RecordBatch>>) -> RowsStream {
     let whole = AssertUnwindSafe(batches).catch_unwind();
     whole
         .map(|batch| match batch {

@@ -244,6 +244,10 @@ impl ShortPlan {
         sources_stream && self.steps.iter().enumerate().all(streams)
     }
 
+    fn sorts(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Sort(_)))
+    }
+
     /// Runs it as a part of another chain, which it does as [`ShortPlan::streams`] says; `None`: with these constants it is not short.
     fn run_within(
         &self,
@@ -251,9 +255,7 @@ impl ShortPlan {
         constants: &Constants,
         figures: Option<&Arc<StepFigures>>,
     ) -> Result<Option<RowsStream>> {
-        let collects = || Error::internal("a part of a short statement that collects");
-        let long = || -> Long { Box::pin(async move { Err(collects()) }) };
-        self.run(ctx, constants, figures, long)
+        self.run_or_give_up(ctx, constants, figures, None::<fn() -> Long>)
     }
 
     /// Whether it reads a table, or nothing, and puts rows in order at most: its form bounds what it takes.
@@ -296,6 +298,17 @@ impl ShortPlan {
         constants: &Constants,
         figures: Option<&Arc<StepFigures>>,
         long: impl FnOnce() -> Long,
+    ) -> Result<Option<RowsStream>> {
+        self.run_or_give_up(ctx, constants, figures, Some(long))
+    }
+
+    /// The same. `long`: `None` where it is a part of another chain, whose rows may have been given: then nothing is given up.
+    fn run_or_give_up(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
+        long: Option<impl FnOnce() -> Long>,
     ) -> Result<Option<RowsStream>> {
         let with_catalogs = match self.reads_catalogs {
             true => Some(constants.with_catalogs(CatalogContext::new(Arc::new(ctx.clone())))),
@@ -342,7 +355,7 @@ impl ShortPlan {
         ctx: &StatementContext,
         constants: &Constants,
         figures: Option<&Arc<StepFigures>>,
-        long: impl FnOnce() -> Long,
+        long: Option<impl FnOnce() -> Long>,
     ) -> Result<Option<RowsStream>> {
         let metrics = figures.map_or_else(Arc::default, |figures| Arc::clone(figures.source()));
         let Some(mut access) = self.access(table, ctx, constants)? else {
@@ -374,19 +387,17 @@ impl ShortPlan {
         steps.extend(arrival.is_extreme.then_some(RunningStep::Limit { skip, left }));
         let row_count = RowCount::default();
         steps.extend(self.start(ctx, constants, arrival, &row_count)?);
-        if let Some(figures) = figures {
-            for (at, step) in steps.iter_mut().enumerate() {
-                if let RunningStep::Lookup(lookup) = step {
-                    lookup.observe(figures.lookup(at));
-                }
-            }
-        }
+        observe_lookups(&mut steps, figures);
         let reads_ends = ends.is_some();
         let known = match ends {
             Some(ends) => first_rows(ends, ctx, &metrics),
             None => stream::empty().boxed(),
         };
         let whole_table = access.whole_table();
+        let is_sorted = !is_ordered && arrival.first_ordered == 0;
+        if long.is_none() && is_sorted && whole_table.is_some() && self.sorts() {
+            return Ok(None);
+        }
         let by_gets = access.counted_path(steps.iter().any(RunningStep::collects));
         let mut batches = access.batches(ctx, demand, metrics);
         let counts_rows = self.counts_rows(reads_ends);
@@ -425,10 +436,13 @@ impl ShortPlan {
         constants: &Constants,
     ) -> Result<RowsStream> {
         let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
-        let collects = || -> Long {
-            Box::pin(async { Err(Error::internal("a turn of a short recursion that collects")) })
-        };
-        Ok(stream_run(ctx, (work, Extent::Here), steps, None, collects))
+        Ok(stream_run(
+            ctx,
+            (work, Extent::Here),
+            steps,
+            None,
+            None::<fn() -> Long>,
+        ))
     }
 
     /// Runs the steps over what is in memory.
@@ -438,7 +452,7 @@ impl ShortPlan {
         (source, arrival): (BoxStream<'static, Result<RecordBatch>>, Arrival),
         constants: &Constants,
         figures: Option<&Arc<StepFigures>>,
-        long: impl FnOnce() -> Long,
+        long: Option<impl FnOnce() -> Long>,
     ) -> Result<RowsStream> {
         let source = match figures.and_then(|figures| figures.source().figures.as_ref()) {
             Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
@@ -568,5 +582,15 @@ impl ShortPlan {
             }
         }
         Ok(0)
+    }
+}
+
+/// Counts the lookups among the steps.
+fn observe_lookups(steps: &mut [RunningStep], figures: Option<&Arc<StepFigures>>) {
+    let Some(figures) = figures else { return };
+    for (at, step) in steps.iter_mut().enumerate() {
+        if let RunningStep::Lookup(lookup) = step {
+            lookup.observe(figures.lookup(at));
+        }
     }
 }

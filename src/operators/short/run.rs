@@ -510,6 +510,21 @@ impl Run {
         Ok(is_whole.then_some(result))
     }
 
+    /// The whole result, however much the source gives. Errors: 53200 when there is not the memory to hold it.
+    pub(super) async fn collect_all(mut self) -> Result<Vec<RecordBatch>> {
+        let (mut result, mut bytes) = (Vec::new(), 0);
+        while let Some(batch) = self.next(Inline::ALL).await? {
+            bytes += batch.get_array_memory_size();
+            result.push(batch);
+            self.memory.resize(self.bytes() + bytes)?;
+        }
+        self.memory.resize(self.bytes() + bytes)?;
+        match self.is_long() {
+            true => Err(Error::internal("a part of a short statement that is long")),
+            false => Ok(result),
+        }
+    }
+
     /// Whether the statement's memory has what the steps hold, and these bytes beside.
     fn has_memory(&mut self, beside: usize) -> bool {
         let bytes = self.bytes() + beside;
