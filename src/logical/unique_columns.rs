@@ -39,6 +39,7 @@ pub(crate) fn unique_columns(plan: &Plan) -> Vec<Vec<usize>> {
         }
         Plan::Filter(filter) => unique_columns(&filter.input),
         Plan::Sort(sort) => unique_columns(&sort.input),
+        Plan::TopRows(top) => unique_columns(&top.whole),
         Plan::Limit(limit) => unique_columns(&limit.input),
         Plan::SubqueryAlias(alias) => unique_columns(&alias.input),
         Plan::Distinct(input) => unique_columns(input),

@@ -16,8 +16,19 @@ pub(super) struct OpenConditions {
     checked: Arc<[bool]>,
     /// The order that the plan counts on.
     pub(super) served: Vec<OrderColumn>,
-    /// Whether the first rows in it may be all that are wanted.
-    pub(super) is_first: bool,
+    /// How a run chooses what it reads.
+    pub(super) choice: PathChoice,
+}
+
+/// How what a scan reads is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PathChoice {
+    /// By its conditions.
+    Conditions,
+    /// The same, where the first rows in the order may be all that are wanted.
+    FirstRows,
+    /// The key of this name, for its order.
+    Key(String),
 }
 
 impl OpenConditions {
@@ -28,15 +39,15 @@ impl OpenConditions {
             inputs: Arc::clone(inputs),
             checked: conditions.iter().map(is_checked).collect(),
             served: Vec::new(),
-            is_first: false,
+            choice: PathChoice::Conditions,
         }
     }
 
-    /// The same of a plan that counts on this order. `is_first`: see the field.
-    pub(super) fn serving(self, served: Vec<OrderColumn>, is_first: bool) -> OpenConditions {
+    /// The same of a plan that counts on this order.
+    pub(super) fn serving(self, served: Vec<OrderColumn>, choice: PathChoice) -> OpenConditions {
         OpenConditions {
             served,
-            is_first,
+            choice,
             ..self
         }
     }

@@ -17,7 +17,7 @@ use super::pauses::with_pauses;
 use super::planning::Planning;
 use super::semi_join_reduction::with_narrowed_probes;
 use crate::logical::full_scan_rule;
-use crate::logical::lookup_join::{looked_up, with_join_order, with_lookups};
+use crate::logical::lookup_join::{looked_up, with_join_order, with_lookups, with_top_rows};
 use crate::logical::rewrite::rewrite;
 use crate::logical::semi_join_order::groups_asked_last;
 use crate::logical::stored_table::judge_scan;
@@ -90,6 +90,7 @@ pub fn executable(
 ) -> BoxFuture<'_, DataFusionResult<Arc<dyn ExecutionPlan>>> {
     async move {
         let plan = groups_asked_last(rewritten(plan, planning)?)?;
+        let plan = with_top_rows(planning.statement(), plan)?;
         let plan = with_join_order(planning.statement(), plan).await?;
         let built = build(&plan, planning).await?;
         let built = with_any_order(with_columns_where_used(built)?)?;

@@ -6,16 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::compute::SortOptions;
 use arrow::datatypes::SchemaRef;
 use datafusion_common::stats::Precision;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{Result as DataFusionResult, Statistics};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::expressions::Column as PhysicalColumn;
-use datafusion_physical_expr::{
-    ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
-};
+use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion_physical_plan::sort_pushdown::SortOrderPushdownResult;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -24,19 +20,21 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::first_rows::FirstRows;
+use super::known_order::{key_order, order_columns, with_order};
 use super::node_properties;
 use super::observer::CountMore;
-use super::open_conditions::{OpenConditions, has_form_of, other_form};
+use super::open_conditions::{OpenConditions, PathChoice, has_form_of, other_form};
+use super::ordered_path::OrderedRows;
 use super::planning::statement_context;
 use super::scan_fallback::ScanFallback;
 use crate::Result;
 use crate::logical::filter_predicate::from_expr;
-use crate::operators::order_requirements::ordered_column;
 use crate::operators::scan_estimate::ScanEstimate;
 use crate::parse::IndexHint;
 use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::scan::ScannedColumns;
 use crate::scan::executor::{Demand, scan_batches};
+use crate::scan::read_budget::{ReadBudget, scan_within};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::shared_scan::{SharedParts, SharedScan};
 use crate::scan::table_access::plan_conditions;
@@ -77,6 +75,8 @@ pub struct KeyspanScanExec {
     open: Option<OpenConditions>,
     /// A column (a position in `TableDef::columns`) whose NULLs do not come.
     not_null: Option<usize>,
+    /// How much of it is read before the rows are made in another way.
+    budget: Option<Arc<ReadBudget>>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
     metrics: Arc<ScanMetrics>,
@@ -108,6 +108,7 @@ impl KeyspanScanExec {
             shared: None,
             open: None,
             not_null: None,
+            budget: None,
             schema,
             properties,
             metrics: Arc::default(),
@@ -152,7 +153,8 @@ impl KeyspanScanExec {
     /// The same rows in several parts, in no order; `None` when one reader is all there may be, or enough.
     pub(super) fn in_parts(&self) -> Option<Arc<dyn ExecutionPlan>> {
         let is_small = self.path.is_small_scan();
-        if self.readers_max < 2 || self.limit.is_some() || self.path.ranges().is_none() || is_small {
+        let is_cut = self.limit.is_some() || self.budget.is_some();
+        if self.readers_max < 2 || is_cut || self.path.ranges().is_none() || is_small {
             return None;
         }
         let properties = node_properties::in_parts(Arc::clone(&self.schema), self.readers_max);
@@ -176,7 +178,8 @@ impl KeyspanScanExec {
             }
             Order::Kept => Arc::clone(&self.properties),
         };
-        (self.limit.is_none() && is_walk && serves).then(|| KeyspanScanExec {
+        let is_cut = self.limit.is_some() || self.budget.is_some();
+        (!is_cut && is_walk && serves).then(|| KeyspanScanExec {
             build_keys: Some(keys),
             properties,
             ..self.clone()
@@ -186,7 +189,7 @@ impl KeyspanScanExec {
     /// The scan, in any order, if it fetches its rows by entries of an index, which the statement does not name. `None`: it does not, or
     /// may do so already.
     pub(super) fn in_any_order(&self) -> Option<KeyspanScanExec> {
-        let may_walk = self.walked.is_none() && self.limit.is_none() && self.index_hint.is_none();
+        let may_walk = self.may_be_replanned() && self.index_hint.is_none();
         let properties = self.properties.as_ref().clone();
         let unordered = EquivalenceProperties::new(Arc::clone(&self.schema));
         (may_walk && ScanFallback::may_replace(&self.path, self.columns.positions())).then(|| {
@@ -218,6 +221,9 @@ impl KeyspanScanExec {
     fn unwatched_part(&self, ctx: &StatementContext, path: &Arc<AccessPath>, part: usize) -> RowBatches {
         let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
         let columns = self.columns.clone();
+        if let Some(budget) = &self.budget {
+            return scan_within(budget, txn, Arc::clone(path), &columns, metrics);
+        }
         let Some(parts) = &self.shared else {
             return scan_batches(
                 txn,
@@ -287,30 +293,27 @@ impl KeyspanScanExec {
     /// the plan around it was made for.
     fn path_of_run(&self, open: &OpenConditions) -> Result<Arc<AccessPath>> {
         let given = open.inputs.given()?;
-        let wanted = Wanted {
-            columns: Some(self.columns.positions()),
-            first_in_order: match open.is_first {
-                true => &open.served,
-                false => &[],
-            },
+        let (ctx, served) = (given.catalogs.statement(), open.served.as_slice());
+        let path = match &open.choice {
+            PathChoice::Key(key) => self.ordered_rows(served)?.path_of_key(key, ctx)?,
+            choice => {
+                let wanted = Wanted {
+                    columns: Some(self.columns.positions()),
+                    first_in_order: match choice {
+                        PathChoice::FirstRows => served,
+                        _ => &[],
+                    },
+                };
+                let mut path = plan_conditions(&self.path.table, self.predicates()?, wanted, ctx)?;
+                let is_served = served.is_empty() || path.serve(served, true);
+                is_served.then_some(path)
+            }
         };
-        let predicates = self.predicates()?;
-        let mut path = plan_conditions(&self.path.table, predicates, wanted, given.catalogs.statement())?;
-        let is_served = open.served.is_empty() || path.serve(&open.served, true);
-        match is_served && has_form_of(&path, &self.path) {
-            true => Ok(Arc::new(path)),
-            false => Err(other_form()),
-        }
+        path.filter(|path| has_form_of(path, &self.path))
+            .map(Arc::new)
+            .ok_or_else(other_form)
     }
 
-    /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
-    fn in_order(mut self, order: &[PhysicalSortExpr]) -> KeyspanScanExec {
-        let properties = self.properties.as_ref().clone();
-        let mut known = properties.equivalence_properties().clone();
-        known.add_ordering(order.iter().cloned());
-        self.properties = Arc::new(properties.with_eq_properties(known));
-        self
-    }
     /// How the table is reached.
     pub fn path(&self) -> &AccessPath {
         &self.path
@@ -349,6 +352,10 @@ impl KeyspanScanExec {
     pub fn limit(&self) -> Option<usize> {
         self.limit
     }
+    /// How much of it is read before the rows are made in another way.
+    pub(crate) fn budget(&self) -> Option<&Arc<ReadBudget>> {
+        self.budget.as_ref()
+    }
     /// What was read.
     pub fn metrics_read(&self) -> &Arc<ScanMetrics> {
         &self.metrics
@@ -361,9 +368,13 @@ impl KeyspanScanExec {
         order: &[PhysicalSortExpr],
         first: &FirstRows<'_>,
     ) -> Result<Option<KeyspanScanExec>> {
-        let Some(served) = self.order_columns(order).filter(|_| self.may_be_replanned()) else {
+        let Some(served) = order_columns(order, self.columns.positions()).filter(|_| self.may_be_replanned())
+        else {
             return Ok(None);
         };
+        if first.costs.is_some() {
+            return self.cut_in_order((order, served), first);
+        }
         let not_null = served
             .first()
             .map(|key| key.column)
@@ -382,46 +393,76 @@ impl KeyspanScanExec {
         let pays = !is_whole_index || first.pay(self.estimate.table_rows);
         let is_served = pays && !path.is_small_scan() && path.serve(&served, true);
         Ok(is_served.then(|| {
-            let scan = self.on_path(path, (order, served), true);
+            let scan = self.on_path(path, (order, served), PathChoice::FirstRows);
             scan.without_null(not_null.or(self.not_null))
         }))
     }
 
-    /// Whether nobody counts on how it is read so far.
-    fn may_be_replanned(&self) -> bool {
-        self.limit.is_none() && self.shared.is_none() && self.walked.is_none() && self.build_keys.is_none()
+    /// The scan in this order until it has read too much, by its own key or, where its conditions bound none, by all of another. `None`: none
+    /// has the order, or there are few rows. Errors: see [`OpenConditions::predicates`].
+    fn cut_in_order(
+        &self,
+        (order, served): (&[PhysicalSortExpr], Vec<OrderColumn>),
+        first: &FirstRows<'_>,
+    ) -> Result<Option<KeyspanScanExec>> {
+        let may_be_other = self.path.is_whole() && self.index_hint.is_none();
+        let mut own = self.path.as_ref().clone();
+        let path = match own.serve(&served, true) {
+            true => Some(own),
+            false if may_be_other => self.ordered_rows(&served)?.path(first.ctx),
+            false => None,
+        };
+        let Some(path) = path.filter(|path| path.ranges().is_some() && !path.is_small_scan()) else {
+            return Ok(None);
+        };
+        let budget = first.budget(self.estimate.table_rows, path.covers(self.columns.positions()));
+        let choice = match path.index == self.path.index {
+            true => PathChoice::Conditions,
+            false => PathChoice::Key(path.key().name.clone()),
+        };
+        Ok(budget.map(|rows| KeyspanScanExec {
+            budget: Some(Arc::new(ReadBudget::new(rows))),
+            ..self.on_path(path, (order, served), choice)
+        }))
     }
 
-    /// The scan on another path, which serves an order. `is_first`: see [`OpenConditions::is_first`].
+    fn ordered_rows<'a>(&'a self, order: &'a [OrderColumn]) -> Result<OrderedRows<'a>> {
+        Ok(OrderedRows {
+            table: &self.path.table,
+            predicates: self.predicates()?,
+            positions: self.columns.positions(),
+            order,
+        })
+    }
+
+    /// Whether nobody counts on how it is read so far.
+    fn may_be_replanned(&self) -> bool {
+        let is_cut = self.limit.is_some() || self.budget.is_some();
+        !is_cut && self.shared.is_none() && self.walked.is_none() && self.build_keys.is_none()
+    }
+
+    /// The scan on another path, which serves an order.
     fn on_path(
         &self,
         path: AccessPath,
         (order, served): (&[PhysicalSortExpr], Vec<OrderColumn>),
-        is_first: bool,
+        choice: PathChoice,
     ) -> KeyspanScanExec {
         let named = (&self.alias, &*self.conditions);
         let positions = self.columns.positions().to_vec();
         let scan = KeyspanScanExec::new(path, named, positions, None, self.readers_max);
-        let open = self.open.clone().map(|open| open.serving(served, is_first));
+        let open = self.open.clone().map(|open| open.serving(served, choice));
         scan.with_estimate(self.estimate.clone())
             .with_index_hint(self.index_hint.clone())
             .with_open_conditions(open)
             .without_null(self.not_null)
-            .in_order(order)
+            .known_in(order)
     }
 
-    /// The sort keys as columns of the table; `None` when one is no plain column.
-    fn order_columns(&self, order: &[PhysicalSortExpr]) -> Option<Vec<OrderColumn>> {
-        order
-            .iter()
-            .map(|key| {
-                Some(OrderColumn {
-                    column: *self.columns.positions().get(ordered_column(&key.expr)?)?,
-                    descending: key.options.descending,
-                    nulls_first: key.options.nulls_first,
-                })
-            })
-            .collect()
+    /// The scan, known to come in this order: a key may decide it that does not hold all of its columns.
+    fn known_in(self, order: &[PhysicalSortExpr]) -> KeyspanScanExec {
+        let properties = with_order(&self.properties, order);
+        KeyspanScanExec { properties, ..self }
     }
 }
 
@@ -475,6 +516,10 @@ impl ExecutionPlan for KeyspanScanExec {
             build_keys: None,
             walked: self.walked.as_ref().map(|_| ScanFallback::default()),
             shared: self.shared.as_ref().map(|_| SharedParts::default()),
+            budget: self
+                .budget
+                .as_ref()
+                .map(|budget| Arc::new(ReadBudget::new(budget.rows()))),
             metrics: Arc::default(),
             ..self.as_ref().clone()
         }))
@@ -483,7 +528,7 @@ impl ExecutionPlan for KeyspanScanExec {
         false
     }
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        if self.shared.is_some() {
+        if self.shared.is_some() || self.budget.is_some() {
             return None;
         }
         let limit = match (self.limit, limit) {
@@ -502,17 +547,17 @@ impl ExecutionPlan for KeyspanScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        if self.limit.is_some() || self.shared.is_some() || self.walked.is_some() {
+        if !self.may_be_replanned() {
             return Ok(SortOrderPushdownResult::Unsupported);
         }
-        let served = self.order_columns(order).and_then(|served| {
+        let served = order_columns(order, self.columns.positions()).and_then(|served| {
             let mut path = self.path.as_ref().clone();
             path.serve(&served, true).then_some((path, served))
         });
         Ok(match served {
             None => SortOrderPushdownResult::Unsupported,
             Some((path, served)) => SortOrderPushdownResult::Exact {
-                inner: Arc::new(self.on_path(path, (order, served), false)),
+                inner: Arc::new(self.on_path(path, (order, served), PathChoice::Conditions)),
             },
         })
     }
@@ -550,34 +595,4 @@ impl ExecutionPlan for KeyspanScanExec {
             batches,
         )))
     }
-}
-
-/// The order in which rows come: along the key, as far as its columns are in the output. Pinned columns are constant.
-fn key_order(path: &AccessPath, positions: &[usize], schema: &SchemaRef) -> EquivalenceProperties {
-    let mut properties = EquivalenceProperties::new(Arc::clone(schema));
-    let column_at = |position: usize| -> Option<Arc<dyn PhysicalExpr>> {
-        let at = positions.iter().position(|candidate| *candidate == position)?;
-        Some(Arc::new(PhysicalColumn::new(schema.field(at).name(), at)))
-    };
-    for position in &path.pinned {
-        if let Some(column) = column_at(*position) {
-            // Adding a constant to fresh properties cannot contradict anything.
-            let _ = properties.add_constants([ConstExpr::from(column)]);
-        }
-    }
-    let sorted = path.sort_columns();
-    let order = sorted.iter().map_while(|key| {
-        Some(PhysicalSortExpr {
-            expr: column_at(key.column)?,
-            options: SortOptions {
-                descending: key.descending != path.reverse,
-                nulls_first: key.nulls_first != path.reverse,
-            },
-        })
-    });
-    let order: Vec<PhysicalSortExpr> = order.collect();
-    if let Some(ordering) = LexOrdering::new(order) {
-        properties.add_ordering(ordering);
-    }
-    properties
 }

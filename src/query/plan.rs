@@ -548,7 +548,7 @@ fn is_lasting(plan: &Plan) -> bool {
                 };
                 is_stored_table(scan) || is_catalog(scan) || is_work_table(scan) || is_made()
             }
-            Plan::SharedRows(_) | Plan::LookupJoin(_) => false,
+            Plan::SharedRows(_) | Plan::LookupJoin(_) | Plan::TopRows(_) => false,
             _ => true,
         };
         Ok(match lasting {

@@ -10,6 +10,7 @@ mod merged_scan;
 mod open_range;
 mod pieces;
 pub(crate) mod range_cardinality;
+pub(crate) mod read_budget;
 pub mod residual;
 mod row_filter;
 pub(crate) mod row_keys;

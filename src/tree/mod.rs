@@ -34,6 +34,7 @@ mod saved_name;
 mod shared_rows;
 mod sub_plan;
 mod table_source;
+mod top_rows;
 mod walk;
 mod window;
 mod window_order;
@@ -60,6 +61,7 @@ pub use saved_name::SavedName;
 pub use shared_rows::{Rows, SharedRows};
 pub use sub_plan::{DependentJoin, SubPlan, SubPlanKind};
 pub use table_source::{FilterPushDown, TableSource};
+pub use top_rows::TopRows;
 pub use walk::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 pub use window::{
     FrameBound, FrameExclusion, FrameOffset, FrameUnits, Ranking, ValueReach, WindowFrame, WindowFunction,

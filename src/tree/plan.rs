@@ -11,6 +11,7 @@ use super::relations::{Limit, Projection, Sort, SubqueryAlias, TableScan, Union,
 use super::row_schema::{RowSchema, RowSchemaRef};
 use super::shared_rows::SharedRows;
 use super::sub_plan::DependentJoin;
+use super::top_rows::TopRows;
 
 /// A relation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,6 +54,8 @@ pub enum Plan {
     LookupJoin(LookupJoin),
     /// Rows that several places of the tree read.
     SharedRows(SharedRows),
+    /// The first rows in an order, in one of two ways.
+    TopRows(TopRows),
 }
 
 /// No row, or one without columns.
@@ -119,6 +122,7 @@ impl Plan {
             Plan::DependentJoin(join) => &join.schema,
             Plan::LookupJoin(join) => &join.schema,
             Plan::SharedRows(shared) => shared.input.schema(),
+            Plan::TopRows(top) => top.whole.schema(),
         }
     }
 

@@ -57,6 +57,7 @@ macro_rules! inputs {
             Plan::DependentJoin(join) => vec![& $($mutable)? join.input],
             Plan::LookupJoin(join) => vec![& $($mutable)? join.outer],
             Plan::SharedRows(shared) => vec![& $($mutable)? shared.input],
+            Plan::TopRows(top) => vec![& $($mutable)? top.whole, & $($mutable)? top.streamed],
         }
     };
 }
@@ -92,7 +93,8 @@ macro_rules! expressions {
             | Plan::Unnest(_)
             | Plan::RecursiveQuery(_)
             | Plan::LookupJoin(_)
-            | Plan::SharedRows(_) => Vec::new(),
+            | Plan::SharedRows(_)
+            | Plan::TopRows(_) => Vec::new(),
         }
     };
 }

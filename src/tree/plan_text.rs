@@ -92,6 +92,7 @@ impl Display for Line<'_> {
             Plan::DependentJoin(join) => write!(f, "DependentJoin: {} subqueries", join.sub_plans.len()),
             Plan::LookupJoin(join) => write!(f, "LookupJoin: {}", join.inner.alias),
             Plan::SharedRows(_) => f.write_str("SharedRows"),
+            Plan::TopRows(_) => f.write_str("TopRows"),
         }
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn bound_of(plan: &Plan, few: CountedRows) -> Option<Bound> {
         Plan::Sort(sort) if sort.fetch.is_some_and(|rows| rows <= few.sort_max) => Some(Bound::Points),
         Plan::Aggregate(aggregate) if is_one_row(aggregate) => Some(Bound::Points),
         Plan::Join(join) => bound_of_join(join, few),
+        Plan::TopRows(top) => bound_of(&top.whole, few),
         Plan::EmptyRelation(_) | Plan::Values(_) => Some(Bound::Points),
         other => {
             let inputs = other.inputs().into_iter();

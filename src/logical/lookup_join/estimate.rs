@@ -105,7 +105,8 @@ fn rows_of(plan: &Plan, sizes: &Sizes) -> Option<u64> {
         | Plan::SubqueryAlias(_)
         | Plan::Sort(_)
         | Plan::Window(_)
-        | Plan::SharedRows(_) => rows_of(plan.inputs().first()?, sizes)?,
+        | Plan::SharedRows(_)
+        | Plan::TopRows(_) => rows_of(plan.inputs().first()?, sizes)?,
         _ => return None,
     })
 }
@@ -114,6 +115,7 @@ fn rows_of(plan: &Plan, sizes: &Sizes) -> Option<u64> {
 fn rows_read(plan: &Plan, sizes: &Sizes) -> Option<u64> {
     match plan {
         Plan::TableScan(scan) => Some(sizes.of_scan(scan)?.read),
+        Plan::TopRows(top) => rows_read(&top.whole, sizes),
         other => {
             let inputs = other.inputs().into_iter();
             inputs.map(|input| rows_read(input, sizes)).sum()

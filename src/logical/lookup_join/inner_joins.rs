@@ -7,7 +7,7 @@ use super::node::look_up;
 use crate::logical::equal_columns::EqualColumns;
 use crate::logical::equality;
 use crate::tree::{
-    Expr, Join, JoinType, NullEquality, Partners, Plan, Projection, conjunction, equal_key_pair,
+    Expr, Join, JoinType, NullEquality, Partners, Plan, Projection, RowSchema, conjunction, equal_key_pair,
     split_conjunction_owned,
 };
 
@@ -135,6 +135,18 @@ pub(super) fn conditions(join: &Join) -> Option<Vec<Expr>> {
     (!is_volatile).then_some(conditions)
 }
 
+/// The side of a join that must stay, the other one, and what becomes of rows of the first. `None`: there is no such side.
+pub(super) fn kept_side(join: &Join) -> Option<(&Arc<Plan>, &Arc<Plan>, Partners)> {
+    Some(match join.join_type {
+        JoinType::Left => (&join.left, &join.right, Partners::OrNone),
+        JoinType::LeftSemi => (&join.left, &join.right, Partners::Exist),
+        JoinType::LeftAnti if !join.null_aware => (&join.left, &join.right, Partners::Miss),
+        JoinType::Right => (&join.right, &join.left, Partners::OrNone),
+        JoinType::RightSemi => (&join.right, &join.left, Partners::Exist),
+        _ => return None,
+    })
+}
+
 /// Whether it may be made in any order with others.
 pub(super) fn is_inner_join(join: &Join) -> bool {
     join.join_type == JoinType::Inner && conditions(join).is_some()
@@ -144,4 +156,15 @@ pub(super) fn is_inner_join(join: &Join) -> bool {
 pub(crate) fn is_selection(projection: &Projection) -> bool {
     let mut exprs = projection.expr.iter();
     exprs.all(|expr| matches!(expr, Expr::Column(_))) && matches!(*projection.input, Plan::Join(_))
+}
+
+/// The plan with its columns as the schema has them.
+pub(super) fn selected(plan: Plan, schema: &RowSchema) -> Option<Plan> {
+    if plan.schema().columns() == schema.columns() {
+        return Some(plan);
+    }
+    let columns = schema.columns().into_iter().map(Expr::Column);
+    Projection::try_new(columns.collect(), Arc::new(plan))
+        .map(Plan::Projection)
+        .ok()
 }

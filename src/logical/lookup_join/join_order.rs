@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::cardinality_bound::{CountedRows, bound_of};
 use super::cheapest_order::cheapest_order;
 use super::inner::is_over;
-use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
+use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection, kept_side, selected};
 use super::node::look_up;
 use super::sizes::Sizes;
 use crate::Result;
@@ -21,7 +21,7 @@ use crate::logical::stored_table::judge_scan;
 use crate::logical::unique_columns::unique_columns;
 use crate::system::StatementContext;
 use crate::tree::{
-    Column, Expr, Join, JoinType, Partners, Plan, Projection, RowSchema, Transformed, TreeNode, conjunction,
+    Column, Expr, Join, JoinType, Partners, Plan, Projection, Transformed, TreeNode, conjunction,
 };
 
 /// The plan with lookups where they serve, by its form and by how many rows there are to look up, and with other inner joins in the order
@@ -110,14 +110,7 @@ impl JoinOrder<'_> {
 
     /// A join of which one side must stay, as a lookup of the other. `None`: no key serves it.
     fn outer_join(&self, join: &Join) -> Option<Plan> {
-        let (outer, inner, partners) = match join.join_type {
-            JoinType::Left => (&join.left, &join.right, Partners::OrNone),
-            JoinType::LeftSemi => (&join.left, &join.right, Partners::Exist),
-            JoinType::LeftAnti if !join.null_aware => (&join.left, &join.right, Partners::Miss),
-            JoinType::Right => (&join.right, &join.left, Partners::OrNone),
-            JoinType::RightSemi => (&join.right, &join.left, Partners::Exist),
-            _ => return None,
-        };
+        let (outer, inner, partners) = kept_side(join)?;
         bound_of(outer, self.few).filter(|_| self.serves(outer, inner))?;
         let joined = look_up(outer.as_ref().clone(), inner, partners, conditions(join)?)?;
         selected(joined, &join.schema)
@@ -282,15 +275,4 @@ fn with_columns(plan: Plan, is_needed: impl Fn(&Column) -> bool) -> Option<Plan>
             .map(Plan::Projection)
             .ok(),
     }
-}
-
-/// The plan with its columns as the schema has them.
-fn selected(plan: Plan, schema: &RowSchema) -> Option<Plan> {
-    if plan.schema().columns() == schema.columns() {
-        return Some(plan);
-    }
-    let columns = schema.columns().into_iter().map(Expr::Column);
-    Projection::try_new(columns.collect(), Arc::new(plan))
-        .map(Plan::Projection)
-        .ok()
 }

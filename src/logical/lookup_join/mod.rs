@@ -11,8 +11,10 @@ mod join_order;
 mod node;
 mod sizes;
 mod table_side;
+mod top_rows;
 
 pub(crate) use inner::{first_column, inner_of, is_over, with_outer_columns};
 pub(crate) use inner_joins::is_selection;
 pub(crate) use join_order::{with_join_order, with_lookups};
 pub(crate) use node::looked_up;
+pub(crate) use top_rows::with_top_rows;

@@ -15,6 +15,7 @@ mod leaves;
 mod limit;
 mod order;
 mod subqueries;
+mod top_rows;
 mod window;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -87,6 +88,7 @@ impl Builder<'_> {
                 Plan::Limit(_) => true,
                 // The order may be there already.
                 Plan::Sort(sort) => sort.fetch.is_some(),
+                Plan::TopRows(_) => true,
                 _ => false,
             };
             let inputs = plan.inputs().into_iter().map(|input| self.node(input));
@@ -142,6 +144,7 @@ impl Builder<'_> {
                 Ok(Arc::new(built))
             }
             Plan::LookupJoin(join) => Ok(Arc::new(LookupJoinExec::build(join, only_input(inputs)?)?)),
+            Plan::TopRows(top) => self.top_rows(top, inputs),
             Plan::SharedRows(shared) => Ok(Arc::new(SharedRowsExec::build(shared, only_input(inputs)?))),
         }
     }

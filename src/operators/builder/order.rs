@@ -31,15 +31,20 @@ use crate::tree::Sort;
 impl Builder<'_> {
     /// The rows of the input in this order, the first of them if so many are enough.
     pub(super) fn sort(&self, sort: &Sort, input: Operator) -> DataFusionResult<Operator> {
-        let mut keys = self.exprs.order(&sort.expr, sort.input.schema())?;
-        // What is computed of no column is the same in all rows, unless it is volatile. (Of windows such keys are asked for: what computes
-        // these does not know that.)
-        keys.retain(|key| !collect_columns(&key.expr).is_empty() || is_volatile(&key.expr));
-        let Some(order) = LexOrdering::new(keys) else {
+        let Some(order) = self.order_of(sort)? else {
             return first_rows(input, sort.fetch);
         };
         let first = sort.fetch.map(|rows| self.first(rows));
         sorted(input, order, sort.fetch, first.as_ref())
+    }
+
+    /// What rows are sorted by. `None`: the keys are the same in all of them.
+    pub(super) fn order_of(&self, sort: &Sort) -> DataFusionResult<Option<LexOrdering>> {
+        let mut keys = self.exprs.order(&sort.expr, sort.input.schema())?;
+        // What is computed of no column is the same in all rows, unless it is volatile. (Of windows such keys are asked for: what computes
+        // these does not know that.)
+        keys.retain(|key| !collect_columns(&key.expr).is_empty() || is_volatile(&key.expr));
+        Ok(LexOrdering::new(keys))
     }
 
     /// The input's first row in the order of one of its columns, NULLs aside. `None`: no table below is read in it.
@@ -61,11 +66,13 @@ impl Builder<'_> {
         ordered.map(|ordered| limited(ordered, 0, Some(1))).transpose()
     }
 
-    fn first(&self, rows: usize) -> FirstRows<'_> {
+    /// So many rows that are wanted first.
+    pub(super) fn first(&self, rows: usize) -> FirstRows<'_> {
         FirstRows {
             ctx: self.planning.statement(),
             rows,
             is_end: false,
+            costs: None,
         }
     }
 }
@@ -78,20 +85,13 @@ fn sorted(
     fetch: Option<usize>,
     first: Option<&FirstRows<'_>>,
 ) -> DataFusionResult<Operator> {
-    let known = input.equivalence_properties();
-    // What is the same in all rows decides no order.
-    let deciding = order
-        .into_iter()
-        .filter(|key| known.is_expr_constant(&key.expr).is_none());
-    let Some(order) = LexOrdering::new(deciding) else {
+    let Some(order) = deciding(order, &input) else {
         return first_rows(input, fetch);
     };
     if is_in_order(&input, &LexRequirement::from(order.clone()))? {
         return first_rows(input, fetch);
     }
-    let keys = order.iter().map(|key| Some((column_of(&key.expr)?, key.options)));
-    let keys: Option<Vec<SortKey>> = keys.collect();
-    if let Some(keys) = keys
+    if let Some(keys) = sort_keys(&order)
         && let Some(ordered) = read_in_order(&input, &keys, first)?
     {
         return first_rows(ordered, fetch);
@@ -99,12 +99,31 @@ fn sorted(
     Ok(sort_of(input, order, fetch))
 }
 
+/// The order without what is the same in all rows, which decides none. `None`: all of it is.
+pub(super) fn deciding(order: LexOrdering, input: &Operator) -> Option<LexOrdering> {
+    let known = input.equivalence_properties();
+    let deciding = order
+        .into_iter()
+        .filter(|key| known.is_expr_constant(&key.expr).is_none());
+    LexOrdering::new(deciding)
+}
+
+/// Rows of a batch that comes of a filter where reading ends once there are enough.
+const LEFT_BATCH_ROWS: usize = 16;
+
 /// A column of a node's output, and how it is ordered by.
-type SortKey = (usize, SortOptions);
+pub(super) type SortKey = (usize, SortOptions);
+
+/// An order of columns. `None`: something is computed for it.
+pub(super) fn sort_keys(order: &LexOrdering) -> Option<Vec<SortKey>> {
+    let keys = order.iter();
+    keys.map(|key| Some((column_of(&key.expr)?, key.options)))
+        .collect()
+}
 
 /// The plan, whose rows come in the order of these columns because a table below is read in it, or because few rows are sorted before
-/// others are looked up for them. `first`: as in [`sorted`]. `None`: there is nothing of that kind.
-fn read_in_order(
+/// others are looked up for them. `first`: as in [`sorted`]; if it may be left, a table is read in the order or nothing is. `None`: there is nothing of that kind.
+pub(super) fn read_in_order(
     plan: &Operator,
     keys: &[SortKey],
     first: Option<&FirstRows<'_>>,
@@ -117,14 +136,7 @@ fn read_in_order(
         return Ok(None);
     }
     if let Some(join) = plan.downcast_ref::<LookupJoinExec>() {
-        let own = join.outer().schema().fields().len();
-        if keys.iter().any(|(column, _)| *column >= own) {
-            return Ok(None);
-        }
-        let order = LexOrdering::new(keys.iter().map(|key| sort_expr(join.outer(), *key)));
-        let outer = order.map(|order| sorted(Arc::clone(join.outer()), order, None, first));
-        let joined = outer.map(|outer| replace_children_if_necessary(Arc::clone(plan), vec![outer?]));
-        return joined.transpose();
+        return looked_up_in_order(plan, join, keys, first);
     }
     if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
         let own = join.input().schema().fields().len();
@@ -135,18 +147,66 @@ fn read_in_order(
         let asked = input.map(|input| replace_children_if_necessary(Arc::clone(plan), vec![input]));
         return asked.transpose();
     }
-    if plan.children().is_empty() {
-        let order: Vec<PhysicalSortExpr> = keys.iter().map(|key| sort_expr(plan, *key)).collect();
-        if let (Some(scan), Some(first)) = (plan.downcast_ref::<KeyspanScanExec>(), first)
-            && let Some(scan) = scan.first_in_order(&order, first).map_err(to_datafusion)?
-        {
-            return Ok(Some(Arc::new(scan)));
-        }
-        return Ok(match plan.try_pushdown_sort(&order)? {
-            SortOrderPushdownResult::Exact { inner } => Some(inner),
-            SortOrderPushdownResult::Inexact { .. } | SortOrderPushdownResult::Unsupported => None,
-        });
+    match plan.children().is_empty() {
+        true => rows_in_order(plan, keys, first),
+        false => inputs_in_order(plan, keys, first),
     }
+}
+
+/// Whether reading is left for another way where it gives too few rows.
+fn may_be_left(first: Option<&FirstRows<'_>>) -> bool {
+    first.is_some_and(|first| first.costs.is_some())
+}
+
+/// The same of a lookup, whose outer rows decide the order.
+fn looked_up_in_order(
+    plan: &Operator,
+    join: &LookupJoinExec,
+    keys: &[SortKey],
+    first: Option<&FirstRows<'_>>,
+) -> DataFusionResult<Option<Operator>> {
+    let own = join.outer().schema().fields().len();
+    if keys.iter().any(|(column, _)| *column >= own) {
+        return Ok(None);
+    }
+    let outer = match may_be_left(first) {
+        true => read_in_order(join.outer(), keys, first)?,
+        false => {
+            let order = LexOrdering::new(keys.iter().map(|key| sort_expr(join.outer(), *key)));
+            let outer = order.map(|order| sorted(Arc::clone(join.outer()), order, None, first));
+            outer.transpose()?
+        }
+    };
+    let joined = outer.map(|outer| replace_children_if_necessary(Arc::clone(plan), vec![outer]));
+    joined.transpose()
+}
+
+/// The same of what reads rows.
+fn rows_in_order(
+    plan: &Operator,
+    keys: &[SortKey],
+    first: Option<&FirstRows<'_>>,
+) -> DataFusionResult<Option<Operator>> {
+    let order: Vec<PhysicalSortExpr> = keys.iter().map(|key| sort_expr(plan, *key)).collect();
+    if let (Some(scan), Some(first)) = (plan.downcast_ref::<KeyspanScanExec>(), first) {
+        let scan = scan.first_in_order(&order, first).map_err(to_datafusion)?;
+        if scan.is_some() || first.costs.is_some() {
+            return Ok(scan.map(|scan| Arc::new(scan) as Operator));
+        }
+    }
+    Ok(match plan.try_pushdown_sort(&order)? {
+        SortOrderPushdownResult::Exact { inner } => Some(inner),
+        SortOrderPushdownResult::Inexact { .. } | SortOrderPushdownResult::Unsupported => None,
+    })
+}
+
+/// The same of a node that keeps the order of an input.
+fn inputs_in_order(
+    plan: &Operator,
+    keys: &[SortKey],
+    first: Option<&FirstRows<'_>>,
+) -> DataFusionResult<Option<Operator>> {
+    let may_be_left = may_be_left(first);
     // What takes the first rows, or tells in which order they came, was given those rows in an order that is to stay.
     let groups = plan.downcast_ref::<AggregateExec>();
     if plan.fetch().is_some() || groups.is_some_and(sees_order) {
@@ -154,9 +214,11 @@ fn read_in_order(
     }
     let columns: Vec<Option<usize>> = keys.iter().map(|(column, _)| Some(*column)).collect();
     let keeps = plan.maintains_input_order();
+    // Groups come in the order of the rows that they are of, once these come in one.
+    let keeps = |at: usize| keeps[at] || groups.is_some() && may_be_left;
     // Of what drops rows nobody knows how many it takes.
-    let first = first.filter(|_| plan.is::<ProjectionExec>());
-    for (at, columns) in below(plan, &columns).into_iter().filter(|(at, _)| keeps[*at]) {
+    let first = first.filter(|_| plan.is::<ProjectionExec>() || may_be_left);
+    for (at, columns) in below(plan, &columns).into_iter().filter(|(at, _)| keeps(*at)) {
         let keys = columns
             .iter()
             .zip(keys)
@@ -167,7 +229,12 @@ fn read_in_order(
             && let Some(child) = read_in_order(&children[at], &keys, first)?
         {
             children[at] = child;
-            return replace_children_if_necessary(Arc::clone(plan), children).map(Some);
+            let ordered = replace_children_if_necessary(Arc::clone(plan), children)?;
+            // Rows of many pages would be gathered before the first is given.
+            return match ordered.downcast_ref::<FilterExec>().filter(|_| may_be_left) {
+                Some(filter) => Ok(Some(Arc::new(filter.with_batch_size(LEFT_BATCH_ROWS)?))),
+                None => Ok(Some(ordered)),
+            };
         }
     }
     Ok(None)

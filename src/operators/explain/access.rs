@@ -10,7 +10,7 @@
 //! JSON has, beside PostgreSQL's keys (`Node Type`, `Relation Name`, `Alias`, `Index Name`, `Scan Direction`, `Filter`),
 //! `Derived` (conditions on generated columns), `Merged` where parts are, `Covering` of a secondary index, `Lookup` (the key by which rows are fetched where it does not
 //! cover), `Keys` or `Ranges` (counts), `Conditions` (readable, cut short when many), `Order`; where LIMIT ends it also `Limit`
-//! (rows, those of OFFSET among them); of a Small Scan `Rows At Most`, beyond which it is refused; with ANALYZE also `Rows Read`, `Pages`, `Gets`, `Bytes`. These stay as they are from
+//! (rows, those of OFFSET among them); of a Small Scan `Rows At Most`, beyond which it is refused; below Top Rows `Rows Read At Most`, beyond which they are made as `Otherwise` says; with ANALYZE also `Rows Read`, `Pages`, `Gets`, `Bytes`. These stay as they are from
 //! release to release.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -40,6 +40,7 @@ use crate::operators::pauses::is_pause;
 use crate::operators::rows_exec::RowsExec;
 use crate::operators::scan_exec::KeyspanScanExec;
 use crate::operators::scan_fallback::ScanFallback;
+use crate::operators::top_rows_exec::TopRowsExec;
 use crate::scan::figures::Seen;
 use crate::system::StatementContext;
 use crate::tree::{Column, Expr, TreeNode};
@@ -92,6 +93,10 @@ pub(crate) fn plan_examples<'a>(
 
 /// Relations that a plan reads under a name. What a join looks up is one, and there are its outer rows.
 fn relations(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    // Both of its inputs read the same ones.
+    if let Some(top) = plan.downcast_ref::<TopRowsExec>() {
+        return relations(top.whole());
+    }
     let own = plan.is::<KeyspanScanExec>() || plan.is::<CatalogScanExec>() || plan.is::<WorkTableExec>();
     let mut found = usize::from(own) + 2 * usize::from(plan.is::<LookupJoinExec>());
     if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
@@ -315,6 +320,9 @@ impl Describer {
             ..TableRead::new(scan.path(), &alias, scan.positions())
         };
         let mut node = read.node(Vec::new());
+        if let Some(budget) = scan.budget() {
+            node = node.with_noted_count("Rows Read At Most", budget.rows());
+        }
         if self.is_observed {
             let taken = scan.build_keys().and_then(BuildKeys::taken);
             if taken.is_some() {
@@ -354,6 +362,9 @@ impl Describer {
                 false => below,
             });
         }
+        if let Some(top) = plan.downcast_ref::<TopRowsExec>() {
+            return Some(self.top_rows(top));
+        }
         if let Some(locked) = plan.downcast_ref::<LockRowsExec>() {
             let below = self.describe(locked.input());
             return Some(Described::new(
@@ -375,6 +386,19 @@ impl Describer {
             is_limited: true,
             ..Described::new(node, below.columns)
         })
+    }
+
+    /// What is read until there is enough, and what is where that is too much.
+    fn top_rows(&mut self, top: &TopRowsExec) -> Described {
+        // Both read the same relations.
+        let aliases = self.aliases.clone();
+        let streamed = self.describe(top.streamed());
+        self.aliases = aliases;
+        let whole = self.describe(top.whole());
+        let node = PlanNode::named("Top Rows")
+            .over(streamed.node)
+            .over_as("Otherwise", whole.node.labelled("Otherwise".to_string()));
+        Described::new(node, streamed.columns)
     }
 
     /// The parts of an Append, each in order, put together in that order.

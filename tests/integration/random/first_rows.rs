@@ -1,5 +1,5 @@
 //! Random statements that want the first rows in some order, or the ends of keys, anywhere in a statement: beside joins, under outer joins,
-//! subqueries of the select list, lateral ones, in derived tables and WITH. Keys and indexes have NULLs, equal values, partitions and
+//! subqueries of the select list, lateral ones, in derived tables and WITH, of groups, and where conditions leave few rows of many. Keys and indexes have NULLs, equal values, partitions and
 //! conditions. Each is asked on sled, too, and of PostgreSQL when `PG_URI` is set.
 
 use rand::rngs::StdRng;
@@ -13,13 +13,16 @@ use crate::server::TestServer;
 /// Statements, unless KEYSPAN_RANDOM_STATEMENTS asks for more.
 const STATEMENTS: u64 = 150;
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 21] = [
     "CREATE TABLE fa (id int PRIMARY KEY, b int, t timestamp, v int, s text)",
     "CREATE TABLE fb (id int PRIMARY KEY, n text, g int)",
     "CREATE TABLE fc (k int, a int, x int, y text, PRIMARY KEY (k, a))",
     "CREATE TABLE fp (id int, p int, v int, PRIMARY KEY (p, id)) PARTITION BY RANGE (p)",
     "CREATE TABLE fp1 PARTITION OF fp FOR VALUES FROM (0) TO (5)",
     "CREATE TABLE fp2 PARTITION OF fp FOR VALUES FROM (5) TO (20)",
+    "CREATE TABLE fw (id int PRIMARY KEY, b int, t int, v int, s text)",
+    "CREATE INDEX ON fw (t)",
+    "CREATE INDEX ON fw (v DESC, b)",
     "CREATE INDEX ON fa (t)",
     "CREATE INDEX ON fa (v DESC, b)",
     "CREATE INDEX ON fa (b) WHERE b > 3",
@@ -32,6 +35,8 @@ const TABLES: [&str; 17] = [
      CASE WHEN g % 7 <> 0 THEN g * 13 % 17 END, 's' || g * 11 % 29 FROM generate_series(1, 400) g",
     "INSERT INTO fb SELECT g, 'n' || g, NULLIF(g % 6, 0) FROM generate_series(1, 25) g",
     "INSERT INTO fc SELECT g % 50, g, CASE WHEN g % 4 <> 0 THEN g * 17 % 31 END, 'y' || g % 9 FROM generate_series(1, 600) g",
+    "INSERT INTO fw SELECT g, NULLIF(g * 7 % 29, 0), CASE WHEN g % 5 <> 0 THEN g * 37 % 2111 END, \
+     CASE WHEN g % 7 <> 0 THEN g * 13 % 170 END, 's' || g * 11 % 31 FROM generate_series(1, 9000) g",
     "INSERT INTO fp SELECT g, g % 20, CASE WHEN g % 3 <> 0 THEN g * 7 % 40 END FROM generate_series(1, 300) g",
 ];
 
@@ -76,6 +81,55 @@ impl Firsts {
             "(a.v = 3 OR a.b = {})",
         ]);
         condition.replace("{}", &number.to_string())
+    }
+
+    /// A condition on rows of `fw` called `w`, which no key of it bounds, or leaves much.
+    fn condition_of_each(&mut self) -> String {
+        let number = self.0.random_range(0..30);
+        let condition = self.one_of(&[
+            "true",
+            "w.s = 's{}'",
+            "w.b + w.v = {}",
+            "(w.b = {} OR w.s LIKE 's{}%')",
+            "w.id % 500 = {}",
+            "w.id > 300 * {}",
+            "w.v > 5 * {}",
+            "EXISTS (SELECT 1 FROM fc c WHERE c.a = w.id AND c.x > {})",
+            "NOT EXISTS (SELECT 1 FROM fc c WHERE c.a = w.id AND c.x < {})",
+            "w.b IN (SELECT b.id FROM fb b WHERE b.g < {})",
+            "(EXISTS (SELECT 1 FROM fc c WHERE c.a = w.id) OR w.b IN (SELECT b.id FROM fb b WHERE b.g = {}))",
+        ]);
+        condition.replace("{}", &number.to_string())
+    }
+
+    /// What may be read in the order of a key until there is enough of it.
+    fn read_until(&mut self) -> String {
+        let (one, other) = (self.condition_of_each(), self.condition_of_each());
+        let columns = ["w.t", "w.v", "w.b", "w.id", "w.s"];
+        let way = self.one_of(&["", " DESC"]);
+        let limit = self.one_of(&["1", "3", "20", "150"]);
+        match self.0.random_range(0..5) {
+            0 | 1 => {
+                let first = self.first(&columns, "w.id");
+                format!("SELECT w.id FROM fw w WHERE {one} AND {other} {first}")
+            }
+            2 => {
+                let join = self.one_of(&["JOIN", "LEFT JOIN", "RIGHT JOIN"]);
+                let first = self.first(&["w.t", "w.v", "b.n"], "w.id, b.id");
+                format!("SELECT w.id, b.n FROM fb b {join} fw w ON b.id = w.b WHERE {one} {first}")
+            }
+            3 => {
+                let key = self.one_of(&columns);
+                let call = self.one_of(&["max(w.id)", "sum(w.v)", "array_agg(w.id ORDER BY w.id)"]);
+                format!(
+                    "SELECT {key}, count(*), {call} FROM fw w WHERE {one} GROUP BY {key} ORDER BY {key}{way} LIMIT {limit}"
+                )
+            }
+            _ => {
+                let keys = self.one_of(&["w.v, w.b", "w.t, w.s", "w.b, w.v"]);
+                format!("SELECT DISTINCT {keys} FROM fw w WHERE {one} ORDER BY 1{way}, 2{way} LIMIT {limit}")
+            }
+        }
     }
 
     fn end(&mut self) -> String {
@@ -164,10 +218,11 @@ impl Firsts {
     }
 
     fn statement(&mut self) -> String {
-        match self.0.random_range(0..4) {
+        match self.0.random_range(0..5) {
             0 => self.joined(),
             1 => self.asked_by_row(),
             2 => self.derived(),
+            3 => self.read_until(),
             _ => self.ends(),
         }
     }
