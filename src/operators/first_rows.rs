@@ -14,8 +14,10 @@ pub(super) struct FirstRows<'a> {
     pub(super) ctx: &'a StatementContext,
     /// So many at most.
     pub(super) rows: usize,
-    /// Whether it is one for an aggregate, which wants none that has NULL in the first column of the order.
+    /// Whether it is one for an aggregate.
     pub(super) is_end: bool,
+    /// Whether none is wanted that has NULL in the first column of the order.
+    pub(super) drops_null: bool,
     /// Where there is another way to them, so that a read may be left that gives too few: what becomes of a row beside its being read.
     pub(super) costs: Option<RowCosts>,
 }

@@ -378,7 +378,7 @@ impl KeyspanScanExec {
         let not_null = served
             .first()
             .map(|key| key.column)
-            .filter(|column| first.is_end && !self.path.table.is_never_null(*column));
+            .filter(|column| first.drops_null && !self.path.table.is_never_null(*column));
         let mut predicates = self.predicates()?;
         predicates.extend(not_null.map(|column| Predicate::IsNull { column }.negate()));
         let wanted = Wanted {

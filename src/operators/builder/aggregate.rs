@@ -50,21 +50,42 @@ impl Builder<'_> {
         let extremes: Option<Vec<Extreme>> = calls
             .map(|call| extreme(call, aggregate.input.schema()))
             .collect();
-        let Some(mut extremes) = extremes.filter(|_| aggregate.group_expr.is_empty()) else {
+        let Some(mut extremes) = extremes else {
             return Ok(None);
         };
+        // A group is there also where all of its values are NULL.
+        let is_group = !aggregate.group_expr.is_empty();
+        if is_group && !self.is_one_group(aggregate, input)? {
+            return Ok(None);
+        }
         extremes.sort_unstable();
         extremes.dedup();
         if extremes.is_empty() || is_volatile(&aggregate.input).map_err(to_datafusion)? {
             return Ok(None);
         }
         let ends = extremes.into_iter();
-        let ends = ends.map(|(column, is_greatest)| self.end_of(input, column, is_greatest));
+        let ends = ends.map(|end| self.end_of(input, end, is_group));
         let ends = ends.collect::<DataFusionResult<Option<Vec<Operator>>>>()?;
         Ok(ends.map(|mut ends| match ends.len() {
             1 => ends.remove(0),
             _ => Arc::new(Append::new(ends, &input.schema())) as Operator,
         }))
+    }
+
+    /// Whether all rows of the input have the same keys.
+    fn is_one_group(&self, aggregate: &Aggregate, input: &Operator) -> DataFusionResult<bool> {
+        let known = input.equivalence_properties();
+        for key in &aggregate.group_expr {
+            let is_set = matches!(key, Expr::GroupingSets(_));
+            if is_set
+                || known
+                    .is_expr_constant(&self.expr(key, aggregate.input.schema())?)
+                    .is_none()
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn groups(

@@ -19,6 +19,7 @@ use datafusion_physical_plan::{ExecutionPlanProperties, replace_children_if_nece
 
 use super::limit::{HEAP_ROWS_MAX, limited};
 use super::{Builder, Operator};
+use crate::operators::append::Append;
 use crate::operators::columns_below::{below, column_of};
 use crate::operators::dependent_join_exec::DependentJoinExec;
 use crate::operators::first_rows::FirstRows;
@@ -47,19 +48,27 @@ impl Builder<'_> {
         Ok(LexOrdering::new(keys))
     }
 
-    /// The input's first row in the order of one of its columns, NULLs aside. `None`: no table below is read in it.
+    /// The input's first row in the order of one of its columns, or that of each of its parts. `takes_null`: also where it is NULL. `None`: no
+    /// table below is read in it.
     pub(super) fn end_of(
         &self,
         input: &Operator,
-        column: usize,
-        descending: bool,
+        (column, descending): (usize, bool),
+        takes_null: bool,
     ) -> DataFusionResult<Option<Operator>> {
+        if input.is::<Append>() {
+            let parts = input.children().into_iter();
+            let ends = parts.map(|part| self.end_of(part, (column, descending), takes_null));
+            let ends = ends.collect::<DataFusionResult<Option<Vec<Operator>>>>()?;
+            return Ok(ends.map(|ends| Arc::new(Append::new(ends, &input.schema())) as Operator));
+        }
         let options = SortOptions {
             descending,
             nulls_first: false,
         };
         let first = FirstRows {
             is_end: true,
+            drops_null: !takes_null,
             ..self.first(1)
         };
         let ordered = read_in_order(input, &[(column, options)], Some(&first))?;
@@ -72,6 +81,7 @@ impl Builder<'_> {
             ctx: self.planning.statement(),
             rows,
             is_end: false,
+            drops_null: false,
             costs: None,
         }
     }
