@@ -498,6 +498,11 @@ pub fn count_role(key: &[u8]) -> CountRole {
     }
 }
 
+/// Whether the key, or the beginning of one, is of the system rather than of a relation.
+pub fn is_of_system(key: &[u8]) -> bool {
+    key.starts_with(&SYSTEM_TABLE.to_be_bytes())
+}
+
 /// Whether the key tells what others did to an object whose record is another key: they hold that record while they write this one.
 pub fn tells_of_others(key: &[u8]) -> bool {
     let prefix = key.first_chunk().map(|[a, b, c, d, e, f]| {

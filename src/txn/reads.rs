@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::Transaction;
-use crate::codec::keyspace::{CountRole, Keyspace, count_role};
+use crate::codec::keyspace::{CountRole, count_role, is_of_system};
 use crate::codec::successor;
 use crate::store::KeyRange;
 
@@ -87,9 +87,9 @@ impl ReadSet {
     }
 }
 
-/// Whether it is data rather than a record of the catalog.
+/// Whether it, the beginning of a range or a whole key, is data rather than of a record of the catalog.
 pub fn is_data(key: &[u8]) -> bool {
-    matches!(Keyspace::decode(key), Ok(Keyspace::Entry { .. }) | Err(_)) || is_count(key)
+    !is_of_system(key) || is_count(key)
 }
 
 fn is_count(key: &[u8]) -> bool {
@@ -117,6 +117,7 @@ impl Transaction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::keyspace::{Keyspace, relations_range};
 
     fn key(table: u32, rest: &[u8]) -> Vec<u8> {
         let index = 0;
@@ -164,6 +165,7 @@ mod tests {
             Keyspace::CatalogVersion.encode(),
             Keyspace::Relation { id: 7 }.encode(),
         ]);
+        reads.add_ranges(&[relations_range()]);
         assert_eq!(reads.ranges(), []);
         reads.add_keys(&[Keyspace::Written { table: 7 }.encode()]);
         assert_eq!(reads.ranges().len(), 1);
