@@ -171,7 +171,7 @@ struct Reader<'t> {
     has_recursive: bool,
     /// VALUES stands first in parentheses: it may be a value.
     has_values: bool,
-    /// USING, which may name a join or be an order, or ROWS FROM was met.
+    /// USING, which may name a join or be an order, ROWS FROM or another form of FROM was met.
     has_from_forms: bool,
     /// GROUP BY DISTINCT or ALL, ROLLUP, CUBE or SETS was met.
     has_grouping: bool,
@@ -345,8 +345,7 @@ impl<'t> Reader<'t> {
         self.has_overriding |= is_named(token, "OVERRIDING");
         self.has_values |=
             keyword == Keyword::VALUES && self.tokens.last().is_some_and(|last| last.token == Token::LParen);
-        self.has_from_forms |= keyword == Keyword::USING
-            || keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
+        self.has_from_forms |= from_forms::may_begin(keyword, self.tokens.last());
         self.has_grouping |= grouping_element::is_begin(keyword)
             || matches!(keyword, Keyword::DISTINCT | Keyword::ALL)
                 && group_distinct::is_behind_group_by(&self.tokens);
@@ -566,7 +565,7 @@ impl<'t> Reader<'t> {
             select_values(&mut self.tokens);
         }
         if self.has_from_forms {
-            from_forms::take(&mut self.tokens)?;
+            from_forms::take(&mut self.tokens);
             order_operator::take(&mut self.tokens, self.text)?;
         }
         if self.has_grouping {

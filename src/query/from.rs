@@ -73,6 +73,7 @@ impl Binder<'_> {
         let Some(call) = table_function(factor) else {
             return Ok(Beside::Unbound);
         };
+        call.check_definitions()?;
         let place = Self::item_place(&left.scope, outer);
         if let Some(chosen) = self.routine_of_item(&call, place)? {
             return match is_once(&chosen) {
@@ -153,6 +154,7 @@ impl Binder<'_> {
             }
             other => match table_function(other) {
                 Some(call) => {
+                    call.check_definitions()?;
                     let nothing = Scope::default();
                     let place = Self::item_place(&nothing, outer);
                     if let Some(chosen) = self.routine_of_item(&call, place)? {

@@ -4,10 +4,10 @@ use sqlparser::ast;
 
 use super::binder::{fault, fold};
 use super::scope::{Scope, ScopeColumn};
-use crate::Result;
 use crate::error::StatementFault;
 use crate::parse::row_assignment::is_row_name;
 use crate::tree::Plan;
+use crate::{Error, Result};
 
 /// A bound FROM item.
 #[derive(Clone)]
@@ -36,6 +36,12 @@ impl FromItem {
     }
 }
 
+/// A function's columns are defined, and it has its own.
+pub(super) fn columns_of_their_own() -> Error {
+    let message = "a column definition list is only allowed for functions returning \"record\"";
+    fault(StatementFault::Syntax, message)
+}
+
 /// `AS name(a, b)` renames the first columns. `takes_types`: so may `AS name(a int, b text)`. Errors: 42P10 when it names more than there
 /// are, 42601 for types where the columns have theirs, and for a row that is assigned to more or fewer columns than it has.
 pub(super) fn renamed(
@@ -46,8 +52,7 @@ pub(super) fn renamed(
 ) -> Result<Vec<ScopeColumn>> {
     let Some(alias) = alias else { return Ok(columns) };
     if !takes_types && alias.columns.iter().any(|column| column.data_type.is_some()) {
-        let message = "a column definition list is only allowed for functions returning \"record\"";
-        return Err(fault(StatementFault::Syntax, message));
+        return Err(columns_of_their_own());
     }
     if is_row_name(relation) && alias.columns.len() != columns.len() {
         let message = "number of columns does not match number of values";

@@ -117,10 +117,9 @@ impl Binder<'_> {
         &mut self,
         function: &str,
         arguments: Vec<Bound>,
-        alias: Option<&ast::TableAlias>,
+        definitions: &[ast::TableAliasColumnDef],
     ) -> Result<Bound> {
-        let columns = alias.map_or(&[][..], |alias| &alias.columns);
-        let columns: Option<Vec<_>> = columns
+        let columns: Option<Vec<_>> = definitions
             .iter()
             .map(|column| Some((fold(&column.name), column.data_type.as_ref()?)))
             .collect();

@@ -101,7 +101,7 @@ impl Binder<'_> {
             }
             RoutineResult::Outputs => self.output_columns(routine, element),
             RoutineResult::Record => {
-                let listed = call.alias().map_or(&[][..], |alias| &alias.columns);
+                let listed = call.definitions();
                 let mut columns = Vec::new();
                 for column in listed {
                     let Some(ty) = &column.data_type else { break };
@@ -116,6 +116,20 @@ impl Binder<'_> {
                 }
             }
         }
+    }
+
+    /// The rows of a function whose columns the query defines, as an array; `None`: it has its own.
+    pub(super) fn rows_of_record(
+        &mut self,
+        chosen: ChosenRoutine,
+        call: &TableFunction<'_>,
+    ) -> Result<Option<Bound>> {
+        if !matches!(chosen.routine.returns, RoutineResult::Record) {
+            return Ok(None);
+        }
+        let columns = self.columns_of(&chosen, call)?;
+        let row = SqlType::Record(Arc::new(RecordType::anonymous(columns)));
+        self.array_of_runs(chosen, &row).map(Some)
     }
 
     /// The query of the function as an item of FROM.

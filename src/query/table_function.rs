@@ -4,11 +4,13 @@ use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
-use super::from_item::{FromItem, renamed};
+use super::column_name::column_name;
+use super::from_item::{FromItem, columns_of_their_own, renamed};
 use super::record_function::{is_populating_function, is_record_function};
 use super::scope::{ScopeColumn, ScopeRelation};
 use super::set_returning::refuse_set_in_from;
 use super::set_rows::{SetRows, Sets};
+use crate::error::StatementFault;
 use crate::functions;
 use crate::parse::{from_forms, text_place};
 use crate::tree::{Expr, Plan, UnnestExpr};
@@ -24,6 +26,14 @@ impl Binder<'_> {
                 sets.extend(self.set_arguments(call, place)?);
             }
             return Ok(sets);
+        }
+        if let Some(value) = call.value {
+            let bound = self.expression(value, place)?;
+            refuse_set_in_from(std::slice::from_ref(&bound))?;
+            return Ok(Sets::from(vec![self.array_of_rows(bound)]));
+        }
+        if let Some(rows) = self.defined_rows(call, place)? {
+            return Ok(vec![rows].into());
         }
         let mut sets = Vec::new();
         for array in &call.arrays {
@@ -60,7 +70,7 @@ impl Binder<'_> {
             let arguments = self.arguments(&last, &call.listed(), place)?;
             refuse_set_in_from(&arguments)?;
             return match functions::set_function(&last) {
-                None => Ok(self.listed_rows(&last, arguments, call.alias)?.into()),
+                None => Ok(self.listed_rows(&last, arguments, call.definitions)?.into()),
                 Some(set) => {
                     let (arguments, shared) = self.shared_arguments(arguments);
                     let columns = set.columns.iter();
@@ -78,6 +88,22 @@ impl Binder<'_> {
         }
         refuse_set_in_from(&sets)?;
         Ok(sets.into())
+    }
+
+    /// The rows of a call within ROWS FROM whose columns are defined behind it, as an array, unless a function of the registry gives them.
+    /// Errors: 42601 for a function that has columns of its own.
+    fn defined_rows(&mut self, call: &TableFunction<'_>, place: Place<'_>) -> Result<Option<Bound>> {
+        if !call.is_within || call.definitions.is_empty() || is_record_function(&call.called()) {
+            return Ok(None);
+        }
+        let rows = match self.routine_of_item(call, place)? {
+            Some(chosen) => self.rows_of_record(chosen, call)?,
+            None => None,
+        };
+        match rows {
+            Some(rows) => Ok(Some(rows)),
+            None => Err(columns_of_their_own()),
+        }
     }
 
     /// The rows that a call gives, as an array.
@@ -171,7 +197,8 @@ impl Binder<'_> {
             _ => None,
         };
         let (plan, columns) = self.rows_as_columns(plan, columns)?;
-        let columns = renamed(columns, call.alias, &visible_name, is_record_function(&default))?;
+        let is_defined = is_record_function(&default) && call.calls.is_empty();
+        let columns = renamed(columns, call.alias, &visible_name, is_defined)?;
         let relation = ScopeRelation {
             is_value: one_column && row_type.is_none() && !call.ordinality,
             row_type,
@@ -213,20 +240,41 @@ fn own_column(function: &str) -> Option<&'static str> {
 }
 
 /// A function call in FROM.
+#[derive(Default)]
 pub(super) struct TableFunction<'a> {
-    /// The function; `None` for UNNEST of `arrays`.
+    /// The function; `None` for UNNEST of `arrays`, and for a value.
     name: Option<ast::ObjectName>,
+    /// What has a syntax of its own, `CURRENT_DATE`.
+    value: Option<&'a ast::Expr>,
     args: &'a [ast::FunctionArg],
     arrays: Vec<&'a ast::Expr>,
     /// The functions of ROWS FROM, two at least: it is none itself then.
     calls: Vec<TableFunction<'a>>,
+    /// The columns that are defined behind it.
+    definitions: &'a [ast::TableAliasColumnDef],
+    /// Whether it stands within ROWS FROM.
+    is_within: bool,
     ordinality: bool,
     alias: Option<&'a ast::TableAlias>,
 }
 
 impl<'a> TableFunction<'a> {
+    /// A call of a function with these arguments.
+    fn of_call(name: &ast::ObjectName, args: &'a [ast::FunctionArg]) -> TableFunction<'a> {
+        let arrays = arrays_of_unnest(name, args);
+        TableFunction {
+            name: arrays.is_none().then(|| name.clone()),
+            args,
+            arrays: arrays.unwrap_or_default(),
+            ..TableFunction::default()
+        }
+    }
+
     /// What the function is called, without its schema.
     fn called(&self) -> String {
+        if let Some(value) = self.value {
+            return column_name(value);
+        }
         let name = self.name.as_ref().and_then(|name| name_parts(name).ok()?.pop());
         name.unwrap_or_else(|| "unnest".to_string())
     }
@@ -234,6 +282,7 @@ impl<'a> TableFunction<'a> {
     /// How many columns it gives within ROWS FROM.
     fn width(&self) -> usize {
         match functions::set_function(&self.called()) {
+            _ if self.value.is_some() => 1,
             Some(set) => set.columns.len(),
             None if self.name.is_none() => self.arrays.len(),
             None => 1,
@@ -248,6 +297,42 @@ impl<'a> TableFunction<'a> {
     /// What the item is called.
     pub(super) fn alias(&self) -> Option<&'a ast::TableAlias> {
         self.alias
+    }
+
+    /// The columns that are defined behind it.
+    pub(super) fn definitions(&self) -> &'a [ast::TableAliasColumnDef] {
+        self.definitions
+    }
+
+    /// Errors: 42601 where columns are defined that the functions of ROWS FROM, or the number of a row, leave no place for.
+    pub(super) fn check_definitions(&self) -> Result<()> {
+        let is_typed = |alias: &&ast::TableAlias| has_types(&alias.columns);
+        if self.alias.filter(is_typed).is_none() {
+            return Ok(());
+        }
+        let (message, hint) = if !self.calls.is_empty() {
+            (
+                "ROWS FROM() with multiple functions cannot have a column definition list",
+                Some("Put a separate column definition list for each function inside ROWS FROM()."),
+            )
+        } else if self.is_within && !self.definitions.is_empty() {
+            (
+                "multiple column definition lists are not allowed for the same function",
+                None,
+            )
+        } else if self.ordinality {
+            (
+                "WITH ORDINALITY cannot be used with a column definition list",
+                Some("Put the column definition list inside ROWS FROM()."),
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: message.to_string(),
+            hint: hint.map(str::to_string),
+        })
     }
 
     /// WITH ORDINALITY.
@@ -278,79 +363,93 @@ fn rows_from(all: TableFunction<'_>) -> Option<TableFunction<'_>> {
     let calls: Option<Vec<_>> = all.args.iter().map(|arg| call_within(arg, &all)).collect();
     let mut calls = calls?;
     if let [_] = calls.as_slice() {
-        return calls.pop();
+        let mut only = calls.pop()?;
+        // A function alone in it may have its columns defined behind it.
+        if only.definitions.is_empty() {
+            only.definitions = all.definitions;
+            only.is_within = false;
+        }
+        return Some(only);
     }
     Some(TableFunction { calls, ..all })
 }
 
 fn call_within<'a>(arg: &'a ast::FunctionArg, all: &TableFunction<'a>) -> Option<TableFunction<'a>> {
-    let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Function(function))) = arg else {
+    let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) = arg else {
         return None;
     };
-    let args = match &function.args {
-        ast::FunctionArguments::List(list) => list.args.as_slice(),
-        _ => &[],
+    let within = match (expr, from_forms::defined_function(expr)) {
+        (_, Some(defined)) => plain_function(defined)?,
+        (ast::Expr::Function(function), None) if function.args != ast::FunctionArguments::None => {
+            let args = match &function.args {
+                ast::FunctionArguments::List(list) => list.args.as_slice(),
+                _ => &[],
+            };
+            TableFunction::of_call(&function.name, args)
+        }
+        (value, None) => TableFunction {
+            value: Some(value),
+            ..TableFunction::default()
+        },
     };
-    let arrays = arrays_of_unnest(&function.name, args);
     Some(TableFunction {
-        name: arrays.is_none().then(|| function.name.clone()),
-        args,
-        arrays: arrays.unwrap_or_default(),
-        calls: Vec::new(),
+        is_within: true,
         ordinality: all.ordinality,
         alias: all.alias,
+        ..within
     })
 }
 
 fn plain_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
-    match factor {
+    let (call, ordinality, alias) = match factor {
         ast::TableFactor::Table {
             name,
             alias,
             args: Some(args),
             with_ordinality,
             ..
-        } => Some(TableFunction {
-            name: Some(name.clone()),
-            args: &args.args,
-            arrays: Vec::new(),
-            calls: Vec::new(),
-            ordinality: *with_ordinality,
-            alias: alias.as_ref(),
-        }),
+        } => {
+            let call = TableFunction {
+                name: Some(name.clone()),
+                args: &args.args,
+                ..TableFunction::default()
+            };
+            (call, with_ordinality, alias)
+        }
+        // Behind LATERAL the parser does not tell UNNEST from other functions.
         ast::TableFactor::Function {
             name,
             args,
             alias,
             with_ordinality,
             ..
-        } => {
-            // Behind LATERAL the parser does not tell it from other functions.
-            let arrays = arrays_of_unnest(name, args);
-            Some(TableFunction {
-                name: arrays.is_none().then(|| name.clone()),
-                args,
-                arrays: arrays.unwrap_or_default(),
-                calls: Vec::new(),
-                ordinality: *with_ordinality,
-                alias: alias.as_ref(),
-            })
-        }
+        } => (TableFunction::of_call(name, args), with_ordinality, alias),
         ast::TableFactor::UNNEST {
             alias,
             array_exprs,
             with_ordinality,
             ..
-        } => Some(TableFunction {
-            name: None,
-            args: &[],
-            arrays: array_exprs.iter().collect(),
-            calls: Vec::new(),
-            ordinality: *with_ordinality,
-            alias: alias.as_ref(),
-        }),
-        _ => None,
-    }
+        } => {
+            let call = TableFunction {
+                arrays: array_exprs.iter().collect(),
+                ..TableFunction::default()
+            };
+            (call, with_ordinality, alias)
+        }
+        _ => return None,
+    };
+    let columns = alias.as_ref().map_or(&[][..], |alias| &alias.columns);
+    Some(TableFunction {
+        definitions: if has_types(columns) { columns } else { &[] },
+        ordinality: *ordinality,
+        alias: alias.as_ref(),
+        ..call
+    })
+}
+
+/// Whether columns behind a function are defined, and not only named.
+fn has_types(columns: &[ast::TableAliasColumnDef]) -> bool {
+    columns.iter().any(|column| column.data_type.is_some())
 }
 
 /// The arrays of `unnest(a, b)`; `None`: it is another function.
