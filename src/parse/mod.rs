@@ -124,6 +124,7 @@ mod type_reader;
 mod unicode_escapes;
 pub(crate) mod unread_words;
 mod upkeep_reader;
+mod variadic_name;
 mod view_check_option;
 pub(crate) mod walk;
 pub(crate) mod window_frame;

@@ -74,6 +74,7 @@ use super::token_edits::{
 use super::token_reader::{is_word, keyword_of};
 use super::type_collation;
 use super::unread_words;
+use super::variadic_name;
 use super::view_check_option;
 use super::window_frame;
 use crate::{Error, Result};
@@ -285,6 +286,7 @@ impl<'t> Reader<'t> {
         self.select_nothing(Some(&token));
         self.nesting.take(&token.token)?;
         operator_name::take(&mut self.tokens, &token);
+        variadic_name::take(&mut self.tokens, &mut token);
         self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())

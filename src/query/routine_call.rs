@@ -437,11 +437,15 @@ fn fitted(routine: &RoutineDef, call: &CallArguments) -> Option<(Vec<Given>, Vec
     if positional > inputs.len() && !spreads {
         return None;
     }
+    // A name says the array, not what comes more often.
+    if spreads && !call.names.is_empty() {
+        return None;
+    }
     let mut given = Vec::with_capacity(inputs.len());
     let mut wanted: Vec<Option<RoutineType>> = vec![None; call.bound.len()];
     for (at, input) in inputs.iter().enumerate() {
         let is_last = at + 1 == inputs.len();
-        if is_last && spreads && call.names.is_empty() {
+        if is_last && spreads {
             if positional <= at {
                 // Nothing is left for it.
                 input.default.as_ref()?;
