@@ -69,6 +69,7 @@ pub mod subquery_plans;
 mod table_scan;
 pub(crate) mod top_rows_exec;
 mod varying_columns;
+mod unordered_expr;
 mod whole_frame;
 mod window_functions;
 mod window_memory;

@@ -19,6 +19,7 @@ use crate::logical::dependent_join::is_volatile;
 use crate::operators::aggregate_functions::aggregate_call;
 use crate::operators::append::Append;
 use crate::operators::order_requirements::without_kept_orders;
+use crate::operators::unordered_expr::UnorderedExpr;
 use crate::operators::varying_columns::VaryingColumns;
 use crate::system::datafusion_error::to_datafusion;
 use crate::tree::{Accumulator, Aggregate, Expr, RowSchema, ScalarValue};
@@ -172,6 +173,7 @@ fn grouped(
     input: Operator,
 ) -> DataFusionResult<Operator> {
     let schema = input.schema();
+    let groups = with_comparable_orders(groups, &input)?;
     let node = AggregateExec::try_new(AggregateMode::Single, groups, calls, filters, input, schema)?;
     let node = with_ordered_inputs(Arc::new(node))?;
     match node.downcast_ref::<AggregateExec>() {
@@ -180,6 +182,39 @@ fn grouped(
             "an aggregate that is another node".to_string(),
         )),
     }
+}
+
+/// The keys, where the groups compare those that come in order, which they do unless all do: such as they cannot compare come in none.
+fn with_comparable_orders(groups: PhysicalGroupBy, input: &Operator) -> DataFusionResult<PhysicalGroupBy> {
+    let keys = groups.input_exprs();
+    let ordered = get_ordered_partition_by_indices(&keys, input)?;
+    let schema = input.schema();
+    let is_nested = |at: &usize| Ok(keys[*at].data_type(&schema)?.is_nested());
+    let nested = ordered
+        .iter()
+        .map(is_nested)
+        .collect::<DataFusionResult<Vec<_>>>()?;
+    let are_all = ordered.len() == keys.len() && groups.is_single();
+    if are_all || !nested.contains(&true) {
+        return Ok(groups);
+    }
+    let exprs = groups.expr().iter().enumerate().map(|(at, (expr, name))| {
+        let is_ordered = ordered
+            .iter()
+            .zip(&nested)
+            .any(|(key, nested)| *key == at && *nested);
+        let expr = match is_ordered {
+            true => UnorderedExpr::of(Arc::clone(expr)),
+            false => Arc::clone(expr),
+        };
+        (expr, name.clone())
+    });
+    Ok(PhysicalGroupBy::new(
+        exprs.collect(),
+        groups.null_expr().to_vec(),
+        groups.groups().to_vec(),
+        groups.has_grouping_set(),
+    ))
 }
 
 /// The node, whose calls with an ORDER BY inside know whether their rows come in it.
