@@ -12,6 +12,7 @@ use datafusion_expr::{
 };
 
 use super::distinct_floats::DistinctFloats;
+use super::float_rows::each_row;
 use super::float_sums::Sums;
 use crate::Result;
 use crate::system::datafusion_error::to_datafusion;
@@ -45,7 +46,7 @@ impl AggregateUDFImpl for FloatAggregate {
     }
     fn accumulator(&self, args: AccumulatorArgs) -> DataFusionResult<Box<dyn Accumulator>> {
         Ok(match self.moment {
-            moment if args.is_distinct && moment.arguments() == 1 => Box::new(DistinctFloats::new(moment)),
+            moment if args.is_distinct => Box::new(DistinctFloats::new(moment)),
             moment => Box::new(One {
                 moment,
                 sums: Sums::default(),
@@ -79,36 +80,6 @@ impl AggregateUDFImpl for FloatAggregate {
             sums: Vec::new(),
         }))
     }
-}
-
-/// Calls `take` with each row none of whose arguments is NULL. What an ORDER BY of the call adds behind them is left out.
-fn each_row(
-    values: &[ArrayRef],
-    moment: FloatMoment,
-    mut take: impl FnMut(usize, &[f64]) -> Result<()>,
-) -> DataFusionResult<()> {
-    let columns: Vec<_> = values
-        .iter()
-        .take(moment.arguments())
-        .map(|column| column.as_primitive::<Float64Type>())
-        .collect();
-    if let [column] = columns.as_slice()
-        && column.null_count() == 0
-    {
-        let mut numbers = column.values().iter().enumerate();
-        return numbers
-            .try_for_each(|(row, number)| take(row, std::slice::from_ref(number)).map_err(to_datafusion));
-    }
-    let mut numbers = vec![0.0; columns.len()];
-    for row in 0..values[0].len() {
-        if columns.iter().all(|column| column.is_valid(row)) {
-            for (number, column) in numbers.iter_mut().zip(&columns) {
-                *number = column.value(row);
-            }
-            take(row, &numbers).map_err(to_datafusion)?;
-        }
-    }
-    Ok(())
 }
 
 /// The sums as columns, part by part.

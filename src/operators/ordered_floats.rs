@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion_common::{DataFusionError, Result as DataFusionResult, ScalarValue};
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::utils::AggregateOrderSensitivity;
 use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 use datafusion_functions_aggregate::array_agg::array_agg_udaf;
 
+use super::float_rows::each_row;
 use super::float_sums::Sums;
-use crate::system::datafusion_error::to_datafusion;
 use crate::tree::FloatMoment;
 
 /// The aggregate of this name over doubles: one column, or Y and X, and behind them what they are ordered by.
@@ -119,16 +119,10 @@ impl Accumulator for InOrder {
         });
         let columns: Option<Vec<ArrayRef>> = columns.collect::<DataFusionResult<_>>()?;
         let mut sums = Sums::default();
-        let columns = columns.unwrap_or_default();
-        let columns: Vec<_> = columns
-            .iter()
-            .map(|column| column.as_primitive::<Float64Type>())
-            .collect();
-        for row in 0..columns.first().map_or(0, |column| column.len()) {
-            if columns.iter().all(|column| column.is_valid(row)) {
-                let numbers: Vec<f64> = columns.iter().map(|column| column.value(row)).collect();
-                sums.add_row(self.moment, &numbers).map_err(to_datafusion)?;
-            }
+        if let Some(columns) = columns {
+            each_row(&columns, self.moment, |_, numbers| {
+                sums.add_row(self.moment, numbers)
+            })?;
         }
         Ok(ScalarValue::Float64(sums.result(self.moment)))
     }

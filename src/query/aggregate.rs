@@ -316,7 +316,7 @@ impl Binder<'_> {
                 let argument = self.told_apart(first, distinct)?;
                 self.deviation(name, argument, distinct, &wrong)
             }
-            (_, Some(second)) => self.regression(name, (first, second), distinct, &wrong),
+            (_, Some(second)) => self.regression(name, (first, second), &wrong),
         }
     }
 
@@ -489,19 +489,12 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         (first, second): (Bound, Bound),
-        distinct: bool,
         wrong: &dyn Fn() -> Error,
     ) -> Result<Accumulation> {
         let moment = FloatMoment::named(name).filter(|moment| moment.arguments() == 2);
         let moment = moment.ok_or_else(wrong)?;
         let first = self.coerce(first, &SqlType::Float8).map_err(|_| wrong())?;
         let second = self.coerce(second, &SqlType::Float8).map_err(|_| wrong())?;
-        if distinct {
-            return Err(Error::unsupported(
-                format!("DISTINCT in {name}"),
-                Some("Take SELECT DISTINCT in a subquery."),
-            ));
-        }
         let arguments = vec![first.expr, second.expr];
         let call = single_call(float(name, moment), arguments, SqlType::Float8);
         Ok(match moment {
