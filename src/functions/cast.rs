@@ -5,7 +5,7 @@ use arrow::array::ArrayRef;
 
 use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
-use super::object_id::{integer_of_oid, oid_of_integer};
+use super::object_id::{integer_of_oid, is_no_object, oid_of_integer};
 use super::{Batch, Body};
 use crate::types::{
     ArrayValue, CatalogType, Dimension, FormatSettings, Numeric, PackedKind, RecordType, SqlType, Value,
@@ -35,6 +35,8 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (a, b) if a.is_bits() && b.is_bits() => true,
         (a, b) if oid_like(a) && (oid_like(b) || matches!(b, S::Int4 | S::Int8)) => true,
         (S::Int2 | S::Int4 | S::Int8, b) if oid_like(b) => true,
+        (S::Catalog(CatalogType::Xid8), S::Catalog(CatalogType::Xid)) => true,
+        (S::Catalog(a), S::Catalog(b)) if is_no_object(*a) || is_no_object(*b) => a == b,
         (S::Catalog(_), S::Array(_)) if from.arrow_type() == to.arrow_type() => true,
         (a, b) if date_like(a) && date_like(b) => true,
         (S::Timestamp(_) | S::TimestampTz(_) | S::Interval(_), S::Time(_)) | (S::Time(_), S::Interval(_)) => {

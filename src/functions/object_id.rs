@@ -9,10 +9,18 @@ use crate::types::{CatalogType, SqlType, narrow_integer};
 pub fn oid_like(ty: &SqlType) -> bool {
     match ty {
         SqlType::Oid | SqlType::Regclass => true,
-        SqlType::Catalog(CatalogType::Xid8 | CatalogType::Tid | CatalogType::PgLsn) => false,
+        SqlType::Catalog(kind) if is_no_object(*kind) => false,
         SqlType::Catalog(_) => ty.arrow_type() == DataType::Int64,
         _ => false,
     }
+}
+
+/// Whether values of the type are numbers of transactions or places, which no integer becomes.
+pub(super) fn is_no_object(kind: CatalogType) -> bool {
+    matches!(
+        kind,
+        CatalogType::Xid | CatalogType::Xid8 | CatalogType::Cid | CatalogType::Tid | CatalogType::PgLsn
+    )
 }
 
 /// An integer of type `from` as an oid: a negative one of up to four bytes stands for the unsigned number of the same bits.

@@ -72,6 +72,14 @@ impl Binder<'_> {
         if (is_xid(&left) || is_xid(&right)) && matches!(symbol, "<" | "<=" | ">" | ">=") {
             return Err(no_operator(symbol, &left.ty, &right.ty));
         }
+        // The one operator of xid with another type takes an integer at its right.
+        let (left, right) = match (is_xid(&left), &right.ty) {
+            (true, SqlType::Int2 | SqlType::Int4) => {
+                let right = self.convert(right, &SqlType::Oid, CastContext::Implicit)?;
+                (Bound::new(left.expr, SqlType::Oid), right)
+            }
+            _ => (left, right),
+        };
         if has_no_comparisons(&left.ty) || has_no_comparisons(&right.ty) {
             return Err(no_operator(symbol, &left.ty, &right.ty));
         }
