@@ -3,14 +3,18 @@
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Clause, Place, fault};
+use super::binder::{Binder, Bound, Place, fault};
+use super::coercion::{CastContext, is_assignable, type_name};
 use super::from_item::FromItem;
 use super::row_origin::RowOrigin;
 use super::scope::{Outer, Scope, ScopeRelation};
 use crate::error::StatementFault;
+use crate::functions::{self, Body, Volatility};
 use crate::parse::parse_expression;
 use crate::parse::quoting::quote_ident;
 use crate::system::pg_catalog::TABLE_OID;
+use crate::tree::{self, Operator};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -37,95 +41,90 @@ impl Binder<'_> {
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
             return Err(fault(StatementFault::NotImplemented, message));
         }
-        let percent = percent(sample)?;
+        // What its parameters are, no row tells.
+        let nothing = Scope::default();
+        let place = Self::item_place(&nothing, outer);
+        let percentage = self.sample_parameter(quantity(sample)?, ("TABLESAMPLE", SqlType::Float4), place)?;
+        let definition = ("sample_percentage", functions::SAMPLE_PERCENTAGE);
+        let percentage = self.sample_call(definition, vec![percentage]);
         let chance = match &sample.seed {
-            None => "random() * 100.0::float8".to_string(),
-            Some(seed) => chance_of_key(&item.scope, &seed.value.value)?,
+            None => self.expression(&parsed("random() * 100.0::float8")?, place)?,
+            Some(seed) => {
+                let key = parsed(&key_of_rows(&item.scope)?)?;
+                let key = self.expression(&key, Self::item_place(&item.scope, outer))?;
+                let seed = ast::Expr::Value(seed.value.clone());
+                let seed = self.sample_parameter(&seed, ("REPEATABLE", SqlType::Float8), place)?;
+                let definition = ("sample_chance", functions::SAMPLE_CHANCE);
+                self.sample_call(definition, vec![key, seed])
+            }
         };
-        let condition = parse_expression(&format!("{chance} < {percent:?}::float8"))
-            .map_err(|error| Error::internal(format!("no condition of a sample: {error}")))?;
-        let place = Place {
-            scope: &item.scope,
-            outer,
-            clause: Clause::Where,
-            windows: &[],
-        };
-        let condition = self.condition(&condition, place)?;
+        let condition = self.compare(Operator::Lt, chance, percentage)?.expr;
         let plan = self.filter(item.plan, condition)?;
         Ok(FromItem {
             plan,
             scope: item.scope,
         })
     }
+
+    /// The percentage, or the seed, as a double. Errors: 42804 for what is no number.
+    fn sample_parameter(
+        &mut self,
+        parameter: &ast::Expr,
+        (words, ty): (&str, SqlType),
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let parameter = self.expression(parameter, place)?;
+        if !is_assignable(&parameter.ty, &ty) {
+            return Err(Error::DatatypeMismatch {
+                message: format!(
+                    "argument of {words} must be type {}, not type {}",
+                    type_name(&ty),
+                    type_name(&parameter.ty)
+                ),
+                hint: None,
+            });
+        }
+        let parameter = self.convert(parameter, &ty, CastContext::Implicit)?;
+        self.convert(parameter, &SqlType::Float8, CastContext::Implicit)
+    }
+
+    fn sample_call(&self, (name, body): (&str, Body), arguments: Vec<Bound>) -> Bound {
+        let arguments = arguments.into_iter().map(|argument| (argument.expr, argument.ty));
+        let definition = (name, body, false, Volatility::Immutable);
+        let call = tree::call(definition, arguments.collect(), SqlType::Float8, &self.settings);
+        Bound::new(call, SqlType::Float8)
+    }
 }
 
-/// The percentage of a sample. Errors: 2202H, 42601 for another dialect's words, 0A000 for what is no constant.
-fn percent(sample: &ast::TableSample) -> Result<f64> {
+/// The percentage of a sample. Errors: 42601 for another dialect's words.
+fn quantity(sample: &ast::TableSample) -> Result<&ast::Expr> {
     let is_method = matches!(
         sample.name,
         Some(ast::TableSampleMethod::Bernoulli | ast::TableSampleMethod::System)
     );
-    let Some(quantity) = sample.quantity.as_ref().filter(|quantity| {
+    let quantity = sample.quantity.as_ref().filter(|quantity| {
         is_method && quantity.parenthesized && quantity.unit.is_none() && sample.offset.is_none()
-    }) else {
-        return Err(Error::Syntax {
-            message: "syntax error at or near \"tablesample\"".to_string(),
-            position: 0,
-        });
-    };
-    let invalid = |message: &str| {
-        Err(Error::DataException {
-            state: "2202H",
-            message: message.to_string(),
-        })
-    };
-    match constant(&quantity.value) {
-        None => Err(Error::unsupported(
-            "a percentage of TABLESAMPLE that is no constant",
-            Some("Write the number, or WHERE random() < expression."),
-        )),
-        Some(None) => invalid("TABLESAMPLE parameter cannot be null"),
-        Some(Some(percent)) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        Some(Some(_)) => invalid("sample percentage must be between 0 and 100"),
-    }
+    });
+    let quantity = quantity.ok_or_else(|| Error::Syntax {
+        message: "syntax error at or near \"tablesample\"".to_string(),
+        position: 0,
+    })?;
+    Ok(&quantity.value)
 }
 
-/// A number that is written out; within: `None` for NULL.
-fn constant(expr: &ast::Expr) -> Option<Option<f64>> {
-    match expr {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Null => Some(None),
-            ast::Value::Number(text, _) | ast::Value::SingleQuotedString(text) => text.parse().ok().map(Some),
-            _ => None,
-        },
-        ast::Expr::Nested(inner) | ast::Expr::Cast { expr: inner, .. } => constant(inner),
-        ast::Expr::UnaryOp {
-            op: ast::UnaryOperator::Minus,
-            expr,
-        } => constant(expr).map(|number| number.map(|number| -number)),
-        _ => None,
-    }
+fn parsed(text: &str) -> Result<ast::Expr> {
+    parse_expression(text).map_err(|error| Error::internal(format!("no part of a sample: {error}")))
 }
 
-/// A number from 0 to 100 that each row's key has with a seed. Errors: 0A000 for rows that no key tells apart.
-fn chance_of_key(scope: &Scope, seed: &ast::Value) -> Result<String> {
-    let ast::Value::Number(seed, _) = seed else {
-        return Err(Error::unsupported(
-            "REPEATABLE of what is no number",
-            Some("Write the number."),
-        ));
-    };
-    let seed = seed.parse().unwrap_or(0.0_f64).to_bits() >> 2;
-    let key = scope.relations.first().and_then(key_text).ok_or_else(|| {
+/// What tells the rows of a table apart, as text. Errors: 0A000 for rows that no key does.
+fn key_of_rows(scope: &Scope) -> Result<String> {
+    let key = scope.relations.first().and_then(key_text);
+    key.ok_or_else(|| {
         Error::unsupported(
             "REPEATABLE of a table without a key",
             Some("Give the table a primary key, or leave REPEATABLE out."),
         )
-    })?;
-    // 53 bits of a hash, as many as a double has.
-    Ok(format!(
-        "(hashtextextended({key}, {seed}) & 9007199254740991)::float8 * (100.0::float8 / 9007199254740992.0::float8)"
-    ))
+    })
 }
 
 /// What tells the rows of a table apart, as text.
