@@ -209,16 +209,21 @@ impl Session {
 
     /// The portal of this name. Errors: 34000.
     pub fn portal(&self, name: &str) -> Result<&Portal> {
-        self.portals.get(name).ok_or_else(|| Error::UndefinedPortal {
-            name: name.to_string(),
-        })
+        self.portals.get(name).ok_or_else(|| self.no_portal(name))
     }
 
     /// Takes a portal out of the session, to run it. Errors: 34000.
     pub fn take_portal(&mut self, name: &str) -> Result<Portal> {
-        self.portals.remove(name).ok_or_else(|| Error::UndefinedPortal {
-            name: name.to_string(),
-        })
+        self.portals.remove(name).ok_or_else(|| self.no_portal(name))
+    }
+
+    fn no_portal(&self, name: &str) -> Error {
+        match self.transaction.has_lost(name) {
+            true => Error::FailedTransaction,
+            false => Error::UndefinedPortal {
+                name: name.to_string(),
+            },
+        }
     }
 
     /// Puts a portal back that was run, wholly or in part.
@@ -242,6 +247,7 @@ impl Session {
     pub fn close_portal(&mut self, name: &str) {
         self.portals.remove(name);
         self.align_cursors();
+        self.transaction.lost_portals.retain(|lost| lost != name);
     }
 
     pub(super) fn next_portal_number(&mut self) -> u64 {

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use super::Session;
 use super::settings::SettingsMark;
 use super::statement_run::Run;
+use super::{Portal, Session};
 use crate::catalog::Catalog;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
@@ -46,6 +46,8 @@ pub(super) struct TransactionState {
     drops: bool,
     /// Of an implicit block: it is a pipeline's, and the bodies of procedures may end it.
     pub(super) is_pipeline: bool,
+    /// Of a failed block: the portals that it had, which are no more.
+    pub(super) lost_portals: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,6 +99,11 @@ impl TransactionState {
             true => Err(Error::FailedTransaction),
             false => Ok(()),
         }
+    }
+
+    /// Whether a failed block had a portal of this name.
+    pub(super) fn has_lost(&self, portal: &str) -> bool {
+        self.block == Block::Failed && self.lost_portals.iter().any(|lost| lost == portal)
     }
 
     /// Errors: 25P02 in a failed block.
@@ -224,8 +231,9 @@ impl Session {
                     }
                 };
                 self.shared.roll_back_to(shared);
-                self.portals
-                    .retain(|_, portal| portal.number < kept || portal.is_held());
+                let stays = |portal: &Portal| portal.number < kept || portal.is_held();
+                let lost = self.portals.extract_if(|_, portal| !stays(portal));
+                self.transaction.lost_portals = lost.map(|(name, _)| name).collect();
                 self.align_cursors();
             }
             Block::Failed => {}

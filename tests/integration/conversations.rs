@@ -124,6 +124,53 @@ const CONVERSATIONS: &[Conversation] = &[
         answered: "1 1 1 1 I\nC(BEGIN) T\nE(22012) E\nE(25P02) E\nt n E\nE(25P02) E\n2 n C(ROLLBACK) I\nt T I\n3 3 3 3 I",
     },
     Conversation {
+        name: "the portals of a failed block are not run, and known until it ends",
+        sent: "Q BEGIN
+            P |SELECT generate_series(1, 3)
+            B p|
+            B q|
+            E p|1
+            S
+            Q SELECT 1/0
+            E p|1
+            S
+            D P|q
+            S
+            E unknown|
+            S
+            C P|p
+            E p|1
+            S
+            Q ROLLBACK
+            E q|
+            S",
+        answered: "C(BEGIN) T\n1 2 2 D(1) s T\nE(22012) E\nE(25P02) E\nE(25P02) E\nE(34000) E\n3 E(34000) E\nC(ROLLBACK) I\nE(34000) I",
+    },
+    Conversation {
+        name: "what a savepoint had before it is known behind it",
+        sent: "Q BEGIN
+            P s|SELECT generate_series(1, 3)
+            B p|s
+            E p|1
+            S
+            Q SAVEPOINT s
+            B q|s
+            S
+            Q SELECT 1/0
+            E q|
+            S
+            Q ROLLBACK TO s
+            E q|
+            S
+            Q ROLLBACK TO s
+            E p|1
+            S
+            Q ROLLBACK
+            C S|s
+            S",
+        answered: "C(BEGIN) T\n1 2 D(1) s T\nC(SAVEPOINT) T\n2 T\nE(22012) E\nE(25P02) E\nC(ROLLBACK) T\nE(34000) E\nC(ROLLBACK) T\nD(2) s T\nC(ROLLBACK) I\n3 I",
+    },
+    Conversation {
         name: "a table whose rows a portal has not given yet is not changed",
         sent: "Q BEGIN; INSERT INTO conversation VALUES (1), (2)
             P |SELECT a FROM conversation
