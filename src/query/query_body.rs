@@ -13,6 +13,7 @@ use super::scope::Outer;
 use super::select_item::{SortKey, output_at};
 use super::with_name::{names_of, not_readable_yet, rename, repeated_name};
 use crate::error::StatementFault;
+use crate::parse::names::relation_in_from;
 use crate::parse::with_write::is_write;
 use crate::tree::{Column, Expr, JoinType, OrderKey, Plan, Ranking, WindowFrame};
 use crate::types::SqlType;
@@ -160,18 +161,7 @@ impl Binder<'_> {
                 if let Some(schema) = &table.schema_name {
                     parts.insert(0, ast::Ident::new(schema.clone()));
                 }
-                let factor = ast::TableFactor::Table {
-                    name: ast::ObjectName::from(parts),
-                    alias: None,
-                    args: None,
-                    with_hints: Vec::new(),
-                    version: None,
-                    with_ordinality: false,
-                    partitions: Vec::new(),
-                    json_path: None,
-                    sample: None,
-                    index_hints: Vec::new(),
-                };
+                let factor = relation_in_from(ast::ObjectName::from(parts), None);
                 let (plan, scope) = self.from(
                     &[ast::TableWithJoins {
                         relation: factor,

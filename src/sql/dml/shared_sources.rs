@@ -172,23 +172,14 @@ impl Taking<'_> {
         let (Some(known_as), Some(name)) = (known_as, self.taken(&query)) else {
             return Ok(());
         };
-        *factor = TableFactor::Table {
-            name: ObjectName::from(vec![Ident::with_quote('"', name)]),
-            alias: Some(TableAlias {
-                explicit: true,
-                name: Ident::with_quote('"', known_as),
-                columns: Vec::new(),
-                at: None,
-            }),
-            args: None,
-            with_hints: Vec::new(),
-            version: None,
-            with_ordinality: false,
-            partitions: Vec::new(),
-            json_path: None,
-            sample: None,
-            index_hints: Vec::new(),
+        let alias = TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', known_as),
+            columns: Vec::new(),
+            at: None,
         };
+        let name = ObjectName::from(vec![Ident::with_quote('"', name)]);
+        *factor = names::relation_in_from(name, Some(alias));
         Ok(())
     }
 
