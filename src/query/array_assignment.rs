@@ -71,22 +71,10 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let column = column_of(root);
         let SqlType::Record(ty) = row.ty.clone() else {
-            return Err(Error::DatatypeMismatch {
-                message: format!(
-                    "cannot assign to field \"{name}\" of column \"{column}\" because its type {} is not a composite type",
-                    type_name(&row.ty)
-                ),
-                hint: None,
-            });
+            return Err(no_fields(name, &column, &type_name(&row.ty)));
         };
         let Some(at) = ty.place_of(name) else {
-            return Err(Error::DataException {
-                state: "42703",
-                message: format!(
-                    "cannot assign to field \"{name}\" of column \"{column}\" because there is no such column in data type {}",
-                    ty.name
-                ),
-            });
+            return Err(no_such_field(name, &column, &ty.name));
         };
         let field_type = ty.fields[at].ty.clone();
         let assigned = match inner {
@@ -300,5 +288,25 @@ fn widest(ty: &SqlType) -> SqlType {
         SqlType::Array(item) => item.map(widest),
         SqlType::Char(_) => SqlType::Text,
         ty => base(ty),
+    }
+}
+
+/// 42804: a field of a column whose type has none.
+pub(crate) fn no_fields(field: &str, column: &str, ty: &str) -> Error {
+    Error::DatatypeMismatch {
+        message: format!(
+            "cannot assign to field \"{field}\" of column \"{column}\" because its type {ty} is not a composite type"
+        ),
+        hint: None,
+    }
+}
+
+/// 42703: a field that the type of the column has not.
+pub(crate) fn no_such_field(field: &str, column: &str, ty: &str) -> Error {
+    Error::DataException {
+        state: "42703",
+        message: format!(
+            "cannot assign to field \"{field}\" of column \"{column}\" because there is no such column in data type {ty}"
+        ),
     }
 }

@@ -168,6 +168,7 @@ use crate::types::SqlType;
 #[cfg(test)]
 pub(crate) use aggregate::aggregate_names;
 pub(crate) use aggregate::is_aggregate;
+pub(crate) use array_assignment::{no_fields, no_such_field};
 pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
 use bound::is_stored;

@@ -14,6 +14,7 @@ use crate::error::StatementFault;
 use crate::parse::quoting::quote_ident;
 use crate::parse::unread_words::{self, InsertColumns};
 use crate::parse::{names, subscript_assignment};
+use crate::query::{no_fields, no_such_field};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -110,14 +111,7 @@ fn merged(target: &Target, column: &Column, given: &[Expr]) -> Result<Expr> {
     let field = column.parts.iter().find_map(|(path, _)| path.first());
     let field = field.filter(|part| part.strip_prefix(subscript_assignment::SUBSCRIPT).is_none());
     if let (Some(field), None) = (field, ty.record_type()) {
-        return Err(Error::DatatypeMismatch {
-            message: format!(
-                "cannot assign to field \"{field}\" of column \"{}\" because its type {} is not a composite type",
-                column.name,
-                ty.full_base_name()
-            ),
-            hint: None,
-        });
+        return Err(no_fields(field, &column.name, &ty.full_base_name()));
     }
     let mut value = match ty.record_type() {
         Some(_) => parse_expression(&format!("NULL::\"@{}\"", ty.oid()))?,
@@ -128,13 +122,7 @@ fn merged(target: &Target, column: &Column, given: &[Expr]) -> Result<Expr> {
         if let (Some(row), Some(first)) = (row, path.first())
             && row.place_of(first).is_none()
         {
-            return Err(Error::DataException {
-                state: "42703",
-                message: format!(
-                    "cannot assign to field \"{first}\" of column \"{}\" because there is no such column in data type {}",
-                    column.name, row.name
-                ),
-            });
+            return Err(no_such_field(first, &column.name, &row.name));
         }
         let path = path
             .iter()
