@@ -2,9 +2,9 @@
 //! (`query::query_body`), by nobody's text.
 
 use super::object_name::object_name;
-use super::object_name_array::must_hold_oids;
+use super::object_name_array::names_of_oids;
 use super::{Body, FunctionDef, T};
-use crate::types::{Value, name_and_oid, name_with_oid};
+use crate::types::{name_and_oid, name_with_oid};
 
 /// The oid that such a name stands for: of what a part of a statement gave, when another reads it.
 pub const OID_OF_SENT_NAME: Body =
@@ -19,16 +19,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         &[T::Text, T::AnyArray],
         T::Text,
         |b, catalog| {
-            must_hold_oids(&b.arguments[1])?;
-            b.map_values(|values| {
-                let [Value::Text(kind), Value::Array(oids)] = values else {
-                    return Value::Null;
-                };
-                let name = |oid| match oid {
-                    Value::Int(oid) => Value::Text(name_with_oid(&object_name(catalog, kind, oid), oid)),
-                    other => other,
-                };
-                Value::Array(oids.clone().map(name))
+            names_of_oids(b, |kind, oid| {
+                name_with_oid(&object_name(catalog, kind, oid), oid)
             })
         },
     )
