@@ -17,10 +17,13 @@
 
 use std::sync::Arc;
 
+use sqlparser::ast::Ident;
+
 use super::binder::{Binder, Bound, Place};
 use super::scope::{ColumnName, Scope, is_version_time};
 use crate::catalog::TableDef;
 use crate::error::nearest_name;
+use crate::parse::quoting::quote_ident;
 use crate::system::{Notice, UnwrittenColumns};
 use crate::types::Value;
 use crate::{Error, Result};
@@ -64,7 +67,7 @@ impl Binder<'_> {
         }
         if !self.reads_as_null(column) {
             return Err(match column.is_quoted {
-                true => unknown,
+                true => self.with_relation_before(unknown, column.name, &table),
                 false => with_way_out(unknown, column.name, &table),
             });
         }
@@ -96,6 +99,24 @@ impl Binder<'_> {
             UnwrittenColumns::Error => false,
             UnwrittenColumns::Shown => !self.chooses && !column.is_quoted,
             UnwrittenColumns::Null => !column.is_quoted || column.relation.is_some() || !self.chooses,
+        }
+    }
+
+    /// The error of a name in quotes, which may be a string in the wrong ones: where columns are read that nobody has written, how this would be.
+    fn with_relation_before(&self, unknown: Error, name: &str, table: &TableDef) -> Error {
+        match unknown {
+            Error::UndefinedColumn {
+                name: shown,
+                hint: Some(hint),
+            } if self.ctx.settings.unwritten_columns == UnwrittenColumns::Null => Error::UndefinedColumn {
+                name: shown,
+                hint: Some(format!(
+                    "{hint} A column that nobody has written yet is read behind the name of its relation: {}.{}.",
+                    quote_ident(&table.name),
+                    Ident::with_quote('"', name)
+                )),
+            },
+            unknown => unknown,
         }
     }
 
