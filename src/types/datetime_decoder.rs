@@ -349,6 +349,8 @@ impl Decoder {
                 self.month_in_words = true;
                 set(&mut self.month, month)
             }
+            // A time of day takes no day by a word.
+            Word::DayFromToday(_) | Word::Weekday if self.time_only => Err(Fault::Format),
             Word::Weekday => set_flag(&mut self.weekday),
             Word::Am => set(&mut self.meridian, Meridian::Am),
             Word::Pm => set(&mut self.meridian, Meridian::Pm),
@@ -374,18 +376,7 @@ impl Decoder {
                 }
                 _ => Err(Fault::Format),
             },
-            Word::Now => {
-                let now = self.now();
-                self.set_days(now.div_euclid(MICROS_PER_DAY))?;
-                let micros = now.rem_euclid(MICROS_PER_DAY);
-                set(&mut self.zone, self.session.zone)?;
-                self.set_clock(Clock {
-                    hour: 0,
-                    minute: 0,
-                    second: 0,
-                    micros,
-                })
-            }
+            Word::Now => self.take_now(),
             Word::DayFromToday(days) => {
                 let today = self.now().div_euclid(MICROS_PER_DAY);
                 self.set_days(today + days)
@@ -401,6 +392,19 @@ impl Decoder {
             }
             Word::Reserved => Err(Fault::Format),
         }
+    }
+
+    fn take_now(&mut self) -> Result<(), Fault> {
+        let now = self.now();
+        self.set_days(now.div_euclid(MICROS_PER_DAY))?;
+        let micros = now.rem_euclid(MICROS_PER_DAY);
+        set(&mut self.zone, self.session.zone)?;
+        self.set_clock(Clock {
+            hour: 0,
+            minute: 0,
+            second: 0,
+            micros,
+        })
     }
 
     fn set_days(&mut self, days: i64) -> Result<(), Fault> {
