@@ -4,7 +4,7 @@ use super::scanner::{Scanned, Token, scan, syntax_error};
 use super::{
     Arithmetic, Comparison, Expression, Head, JsonPath, LEVEL_LAST, Method, PATH_ITEMS_MAX, Pattern, Step,
 };
-use crate::error::{Limit, StatementFault};
+use crate::error::{Limit, Raised, StatementFault};
 use crate::types::Numeric;
 use crate::{Error, Result};
 
@@ -506,7 +506,14 @@ fn pattern(text: String, flags: &str) -> Result<Pattern> {
             'm' => pattern.anchors_match_lines = true,
             'x' => pattern.is_expanded = true,
             'q' => pattern.is_literal = true,
-            _ => return Err(misplaced("invalid input syntax for type jsonpath")),
+            flag => {
+                let message = "invalid input syntax for type jsonpath";
+                let detail = format!("Unrecognized flag character \"{flag}\" in LIKE_REGEX predicate.");
+                return Err(Error::from(Raised {
+                    detail: Some(detail),
+                    ..Raised::new("42601", message)
+                }));
+            }
         }
     }
     if pattern.is_expanded && !pattern.is_literal {
