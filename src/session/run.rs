@@ -86,6 +86,24 @@ impl Session {
         }
     }
 
+    /// Errors: 25P01 for LOCK TABLE outside a block, 25006 for a write where none may be.
+    async fn require_place(&mut self, statement: &Arc<Statement>) -> Result<()> {
+        let command = statement.parsed.command.as_ref();
+        if command.is_some_and(Command::only_locks) && self.transaction.has_no_block() {
+            self.require_block("LOCK TABLE")?;
+        }
+        let Some(name) = statement.parsed.name_of_write() else {
+            return Ok(());
+        };
+        let in_block = self.transaction.block != Block::None;
+        if let Err(refused) = self.settings().require_writable(in_block, &name)
+            && !self.writes_to_temporary(statement).await?
+        {
+            return Err(refused);
+        }
+        Ok(())
+    }
+
     async fn run_at_hand(
         &mut self,
         statement: &Arc<Statement>,
@@ -111,14 +129,7 @@ impl Session {
             self.end_statement();
             return Ok(reply);
         }
-        if let Some(name) = statement.parsed.name_of_write() {
-            let in_block = self.transaction.block != Block::None;
-            if let Err(refused) = self.settings().require_writable(in_block, &name)
-                && !self.writes_to_temporary(statement).await?
-            {
-                return Err(refused);
-            }
-        }
+        self.require_place(statement).await?;
         let run = Run {
             statement,
             parameters,

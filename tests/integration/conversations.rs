@@ -188,6 +188,23 @@ const CONVERSATIONS: &[Conversation] = &[
         answered: "C(BEGIN) T\n1 2 2 D(1) s T\nT D(p,SELECT generate_series(1, 3),f,f,f r,SELECT generate_series(1, 3),f,f,f) C(SELECT 1) T\n3 T\nT D(r) C(SELECT 1) T\nC(ROLLBACK) I\n3 I",
     },
     Conversation {
+        name: "LOCK TABLE wants a block, which a pipeline is none",
+        sent: "P |LOCK TABLE conversation
+            B |
+            E |
+            S
+            P |SELECT 1
+            B |
+            E |
+            P |LOCK TABLE conversation
+            B |
+            E |
+            S
+            Q LOCK TABLE conversation
+            Q SELECT 1; LOCK TABLE conversation",
+        answered: "1 2 E(25P01) I\n1 2 D(1) C(SELECT 1) 1 2 E(25P01) I\nE(25P01) I\nT D(1) C(SELECT 1) C(LOCK TABLE) I",
+    },
+    Conversation {
         name: "a table whose rows a portal has not given yet is not changed",
         sent: "Q BEGIN; INSERT INTO conversation VALUES (1), (2)
             P |SELECT a FROM conversation
