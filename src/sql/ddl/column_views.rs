@@ -92,9 +92,12 @@ fn without<'a>(
 
 /// Whether the query of a view can be bound.
 pub(super) fn binds(ctx: &StatementContext, view: &Relation) -> bool {
-    let Some((text, search_path)) = view.query() else {
-        return true;
-    };
+    view.query()
+        .is_none_or(|(text, search_path)| query_binds(ctx, text, search_path))
+}
+
+/// Whether a query that was made with this search path can.
+pub(super) fn query_binds(ctx: &StatementContext, text: &str, search_path: &[String]) -> bool {
     let Ok(parsed) = parse_query(text) else {
         return false;
     };

@@ -544,10 +544,11 @@ pub(super) fn alter(
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     if routine.schema != known.schema || routine.name != known.name {
         writer.guard_dependents(known.oid);
-        routine_dependents::check_alone_in_text(ctx, &known)?;
-        let new = (routine.schema.as_str(), routine.name.as_str());
-        let renaming = Renaming::new(&ctx.catalog, NamedObject::Routine(&known), new);
-        renamed_texts::follow(ctx, &writer, &renaming)?;
+        if let Some(named) = routine_dependents::named_in_texts(ctx, &known)? {
+            let new = (routine.schema.as_str(), routine.name.as_str());
+            let renaming = Renaming::new(&ctx.catalog, NamedObject::Routine(&named), new);
+            renamed_texts::follow(ctx, &writer, &renaming)?;
+        }
     }
     writer.put_routine(&routine)
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use super::column_views;
 use super::named_in_text::{NamedObject, Renaming, texts_of};
-use super::renamed_texts::relation_renamed;
 use super::routine_ref::{described, found_routine, written_name};
 use super::type_dependents::{Dependent, add_views_over, remove, triggers_naming};
 use super::{notice, notice_cascade};
-use crate::catalog::{Catalog, CatalogWriter, ColumnDefault, Relation, RoutineDef, RoutineKind, Routines};
+use crate::catalog::{
+    Catalog, CatalogWriter, ColumnDefault, Relation, RoutineDef, RoutineKind, Routines, STANDARD_SCHEMA,
+    TableDef, TriggerDef,
+};
+use crate::parse::quoting::quote_ident;
 use crate::parse::routine::{RoutineRef, RoutineWord};
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -97,29 +100,38 @@ fn all_dependents<'a>(
 /// What depends on a function, directly.
 fn dependents<'a>(ctx: &StatementContext, catalog: &'a Catalog, routine: &RoutineDef) -> Vec<Dependent<'a>> {
     let named = catalog.routines.find(Some(&routine.schema), &routine.name, &[]);
-    // Where several have the name, the text does not tell which of them is meant: none is held fast by an expression, and by a query that
-    // which its binding chooses.
+    // Where several have the name, the text does not tell which of them is meant: that which its binding chooses is.
     let is_alone = named.len() == 1;
-    let asking = Renaming::asking(catalog, NamedObject::Routine(routine));
-    let calls = |sql: &str| is_alone && asking.is_in_expression(sql);
-    let mut found = Vec::new();
+    let first: &RoutineDef = match named.first() {
+        Some(first) => first,
+        None => routine,
+    };
+    let asking = Renaming::asking(catalog, NamedObject::Routine(first));
+    let uncallable = OnceCell::new();
+    let uncallable = || uncallable.get_or_init(|| without_calls(ctx, catalog, routine));
+    let calls = |table: &TableDef, sql: &str| {
+        asking.is_in_expression(sql)
+            && (is_alone || expression_binds(ctx, table, sql) && !expression_binds(uncallable(), table, sql))
+    };
+    let mut found = triggers_calling(catalog, routine);
     for table in catalog.tables() {
         for column in table.columns.iter().filter(|column| !column.hidden) {
             if column
                 .generation()
-                .is_some_and(|generation| calls(&generation.sql))
+                .is_some_and(|generation| calls(table, &generation.sql))
             {
                 found.push(Dependent::Column(table, column));
-            } else if matches!(&column.default, Some(ColumnDefault::Expression { sql, .. }) if calls(sql)) {
+            } else if matches!(&column.default, Some(ColumnDefault::Expression { sql, .. }) if calls(table, sql))
+            {
                 found.push(Dependent::Default(table, column));
             }
         }
-        let checks = table.checks.iter().filter(|check| calls(&check.sql));
+        let checks = table.checks.iter().filter(|check| calls(table, &check.sql));
         found.extend(checks.map(|check| Dependent::Check(table, &check.name)));
-        let triggers = table.triggers.iter();
-        let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
-        found.extend(triggers.map(|trigger| Dependent::Trigger(table, &trigger.name)));
-        let in_printed = |text: &str| is_alone && asking.printed(text).is_some();
+        let in_printed = |text: &str| match is_alone {
+            true => asking.printed(text).is_some(),
+            false => calls(table, text),
+        };
         let indexes = table.indexes.iter();
         let indexes = indexes.filter(|index| texts_of(index).iter().any(|text| in_printed(text)));
         found.extend(indexes.map(|index| Dependent::Index(table, index)));
@@ -127,28 +139,17 @@ fn dependents<'a>(ctx: &StatementContext, catalog: &'a Catalog, routine: &Routin
     if is_alone {
         found.extend(triggers_naming(catalog, &asking));
     }
-    let uncallable = OnceCell::new();
     let chooses = |relation: &Relation| {
-        let uncallable = uncallable.get_or_init(|| without_calls(ctx, catalog, routine));
-        column_views::binds(ctx, relation) && !column_views::binds(uncallable, relation)
+        column_views::binds(ctx, relation) && !column_views::binds(uncallable(), relation)
     };
-    let first: &RoutineDef = match named.first() {
-        Some(first) => first,
-        None => routine,
-    };
-    let asking_name = Renaming::asking(catalog, NamedObject::Routine(first));
     let mut queries: Vec<&Relation> = Vec::new();
     for relation in catalog.relations.iter() {
         let query = relation.query();
-        if query.is_some_and(|(query, path)| asking_name.is_in_query(query, path))
+        if query.is_some_and(|(query, path)| asking.is_in_query(query, path))
             && (is_alone || chooses(relation))
         {
             queries.push(relation);
         }
-        let Relation::View(view) = relation else { continue };
-        let triggers = view.triggers.iter();
-        let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
-        found.extend(triggers.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
     }
     // What reads one of them does not bind either: it comes with that.
     let reads_another = |query: &&Relation| queries.iter().any(|read| query.reads().contains(&read.oid()));
@@ -161,6 +162,26 @@ fn dependents<'a>(ctx: &StatementContext, catalog: &'a Catalog, routine: &Routin
     found.extend(others.map(Dependent::Routine));
     let casts = catalog.casts.iter().filter(|cast| cast.calls(routine.oid));
     found.extend(casts.map(Dependent::Cast));
+    found
+}
+
+/// The triggers, of tables and of views, whose function it is.
+fn triggers_calling<'a>(catalog: &'a Catalog, routine: &RoutineDef) -> Vec<Dependent<'a>> {
+    let mut found = Vec::new();
+    let calls = |trigger: &&TriggerDef| trigger.function == routine.oid;
+    for relation in catalog.relations.iter() {
+        match relation {
+            Relation::Table(table) => {
+                let calling = table.triggers.iter().filter(calls);
+                found.extend(calling.map(|trigger| Dependent::Trigger(table, &trigger.name)));
+            }
+            Relation::View(view) => {
+                let calling = view.triggers.iter().filter(calls);
+                found.extend(calling.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
+            }
+            Relation::Sequence(_) => {}
+        }
+    }
     found
 }
 
@@ -189,26 +210,37 @@ fn without_calls(ctx: &StatementContext, catalog: &Catalog, routine: &RoutineDef
     }
 }
 
-/// Errors: 0A000 where a text may call the function or another of its name, of which it does not tell which: another name would break it.
-pub(super) fn check_alone_in_text(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
-    let named = ctx
-        .catalog
-        .routines
-        .find(Some(&routine.schema), &routine.name, &[]);
+/// Whether an expression that is stored with a table can be bound.
+fn expression_binds(ctx: &StatementContext, table: &TableDef, sql: &str) -> bool {
+    let (schema, name) = (quote_ident(&table.schema), quote_ident(&table.name));
+    let path = [STANDARD_SCHEMA.to_string()];
+    column_views::query_binds(ctx, &format!("SELECT {sql} FROM {schema}.{name}"), &path)
+}
+
+/// What the texts that call a function of several of its name are renamed by: it stands for all of them there. `None`: no text calls it.
+/// Errors: 0A000 where texts call others of them, too, for another name would break them.
+pub(super) fn named_in_texts(
+    ctx: &StatementContext,
+    routine: &Arc<RoutineDef>,
+) -> Result<Option<Arc<RoutineDef>>> {
+    let catalog = &ctx.catalog;
+    let named = catalog.routines.find(Some(&routine.schema), &routine.name, &[]);
     let Some(first) = named.first().filter(|_| named.len() > 1) else {
-        return Ok(());
+        return Ok(Some(Arc::clone(routine)));
     };
-    let asking = Renaming::asking(&ctx.catalog, NamedObject::Routine(first));
-    let mut relations = ctx.catalog.relations.iter();
-    match relations.find(|relation| relation_renamed(relation, &asking).is_some()) {
-        None => Ok(()),
-        Some(relation) => Err(Error::FeatureNotSupported {
-            feature: format!(
-                "another name for {} while \"{}\" may call it, or another of its name,",
-                described(ctx, routine),
-                relation.name()
-            ),
-            hint: Some("Drop what calls it first, and create it again afterwards.".to_string()),
-        }),
+    if dependents(ctx, catalog, routine).is_empty() {
+        return Ok(None);
     }
+    let mut others = named.iter().filter(|other| other.oid != routine.oid);
+    let Some(called) = others.find(|other| !dependents(ctx, catalog, other).is_empty()) else {
+        return Ok(Some(Arc::clone(first)));
+    };
+    Err(Error::FeatureNotSupported {
+        feature: format!(
+            "another name for {} while {} is called, too,",
+            described(ctx, routine),
+            described(ctx, called)
+        ),
+        hint: Some("Drop what calls it first, and create it again afterwards.".to_string()),
+    })
 }
