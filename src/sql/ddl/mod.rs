@@ -17,6 +17,7 @@ mod analyze;
 mod attach;
 mod attribute_users;
 mod backfill;
+mod body_text;
 mod cast;
 mod catalog_update;
 mod check;

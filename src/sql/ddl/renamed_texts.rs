@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::body_text;
 use super::named_in_text::Renaming;
+use crate::Result;
 use crate::catalog::{
     BodyKind, CatalogWriter, CheckConstraint, ColumnDefault, DomainDef, ExpressionText, IndexDef, Language,
     Relation, RoutineDef, TableDef, TriggerDef, TypeDef, TypeKind, ViewDef,
 };
 use crate::system::StatementContext;
-use crate::{Error, Result};
 
 /// Writes all definitions anew that name something by the old name. Errors: 0A000 for the body of a function that cannot be.
 pub(super) fn follow(ctx: &StatementContext, writer: &CatalogWriter<'_>, new: &Renaming<'_>) -> Result<()> {
@@ -154,13 +155,7 @@ pub(super) fn routine_renamed(known: &RoutineDef, new: &Renaming<'_>) -> Result<
         (BodyKind::Return, _) => new.expression_along(&routine.body, &routine.search_path),
         (BodyKind::Atomic, _) => match new.query(&routine.body, &routine.search_path) {
             None if new.may_be_in(&routine.body) => {
-                return Err(Error::unsupported(
-                    format!(
-                        "another name for what the body of function {} names",
-                        routine.name
-                    ),
-                    Some("Drop the function first, and create it again afterwards."),
-                ));
+                return Err(body_text::cannot_follow(&routine));
             }
             body => body,
         },

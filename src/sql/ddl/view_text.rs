@@ -1,20 +1,25 @@
-//! The texts of views, which name what they read: when that gets another name, they are written anew so that they mean what
-//! they did. A relation in FROM keeps the alias that it had, `FROM "public"."u" AS "t"`, and the names of its columns,
+//! The texts of views, and the bodies of functions that are read where they are made, which name what they read: when that gets another
+//! name, they are written anew so that they mean what they did. A relation in FROM keeps the alias that it had, `FROM "public"."u" AS "t"`, and the names of its columns,
 //! `FROM (SELECT "new" AS "a", "b" AS "b" FROM "public"."t") AS "t"`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sqlparser::ast::{
-    self, Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, Visitor,
-    VisitorMut,
+    self, Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, Statement, TableAlias,
+    TableAliasWithoutColumns, TableFactor, TableObject, Visitor, VisitorMut,
 };
 
+use super::body_text;
 use super::column_views;
 use super::printed_rename::{NewNames, with_new_names};
-use crate::catalog::{Access, CatalogWriter, Relation, RelationName, TableDef, ViewDef};
+use crate::catalog::{
+    Access, BodyKind, CatalogWriter, Language, Relation, RelationName, RoutineDef, TableDef, ViewDef,
+};
 use crate::parse::names;
 use crate::parse::walk::{Walk, WalkMut};
+use crate::parse::with_write::has_writes;
 use crate::parse::{mentions_word, parse_query};
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -84,7 +89,7 @@ fn follow_columns(
     for view in reading.filter(|view| users.contains(&view.oid()) || names_new(view)) {
         writer.put_query(&renamed.written_into(ctx, view)?)?;
     }
-    Ok(())
+    renamed.rewrite_bodies(ctx, writer)
 }
 
 /// Lets the views that read a view follow its new names.
@@ -152,7 +157,50 @@ impl Renamed<'_> {
         for view in ctx.catalog.queries_reading(self.oid) {
             writer.put_query(&self.written_into(ctx, view)?)?;
         }
+        self.rewrite_bodies(ctx, writer)
+    }
+
+    /// Errors: 0A000 for a body that cannot follow.
+    fn rewrite_bodies(&self, ctx: &StatementContext, writer: &CatalogWriter<'_>) -> Result<()> {
+        let routines = ctx.catalog.routines.iter();
+        let is_read = |routine: &&Arc<RoutineDef>| {
+            routine.language == Language::Sql && routine.body_kind != BodyKind::Text
+        };
+        let naming = routines.filter(|routine| routine.depends_on.contains(&self.oid));
+        for routine in naming.filter(is_read) {
+            let changed = body_text::with_changed(routine, |tree| {
+                match only_reads(tree) || !self.renames_word_of(tree) {
+                    true => self.write_into(ctx, tree, &routine.search_path),
+                    // The target of a write cannot have its columns under other names.
+                    false => return Err(body_text::cannot_follow(routine)),
+                }
+                Ok(())
+            })?;
+            if changed.body != routine.body {
+                writer.put_routine(&changed)?;
+            }
+        }
         Ok(())
+    }
+
+    /// Whether a statement may name one of the columns that get other names.
+    fn renames_word_of(&self, tree: &Statement) -> bool {
+        let text = tree.to_string();
+        let changed = self.columns.iter().flatten().filter(|(new, old)| new != old);
+        changed.copied().any(|(_, old)| mentions_word(&text, old))
+    }
+
+    /// Writes the new names into a statement that is read along a path.
+    fn write_into(&self, ctx: &StatementContext, tree: &mut Statement, search_path: &[String]) {
+        let only_reads = only_reads(tree);
+        let ctes = ctes_of(tree);
+        let _ = tree.walk_mut(&mut Pin {
+            ctx,
+            renamed: self,
+            columns: self.columns.as_deref().filter(|_| only_reads),
+            search_path,
+            ctes,
+        });
     }
 
     /// A view whose query names it anew.
@@ -175,11 +223,19 @@ impl Renamed<'_> {
         let mut pin = Pin {
             ctx,
             renamed: self,
+            columns: self.columns.as_deref(),
             search_path,
             ctes: ctes_of(&query),
         };
         let _ = query.walk_mut(&mut pin);
         Ok(view.with_query(query.to_string()))
+    }
+
+    /// The new one.
+    fn name(&self) -> ObjectName {
+        let (schema, name) = self.new;
+        let part = |name: &str| ObjectNamePart::Identifier(Ident::with_quote('"', name));
+        ObjectName(vec![part(schema), part(name)])
     }
 
     fn alias(&self) -> TableAlias {
@@ -192,8 +248,12 @@ impl Renamed<'_> {
     }
 }
 
-/// The names of the query's WITH clauses, which hide relations.
-fn ctes_of(query: &Query) -> BTreeSet<String> {
+fn only_reads(tree: &Statement) -> bool {
+    matches!(tree, Statement::Query(query) if !has_writes(query))
+}
+
+/// The names of the WITH clauses, which hide relations.
+fn ctes_of(tree: &impl Walk) -> BTreeSet<String> {
     struct Ctes(BTreeSet<String>);
     impl Visitor for Ctes {
         type Break = ();
@@ -204,7 +264,7 @@ fn ctes_of(query: &Query) -> BTreeSet<String> {
         }
     }
     let mut ctes = Ctes(BTreeSet::new());
-    let _ = query.walk(&mut ctes);
+    let _ = tree.walk(&mut ctes);
     ctes.0
 }
 
@@ -212,12 +272,29 @@ fn ctes_of(query: &Query) -> BTreeSet<String> {
 struct Pin<'a> {
     ctx: &'a StatementContext,
     renamed: &'a Renamed<'a>,
+    /// See there.
+    columns: Option<&'a [(&'a str, &'a str)]>,
     search_path: &'a [String],
     ctes: BTreeSet<String>,
 }
 
 impl VisitorMut for Pin<'_> {
     type Break = ();
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<()> {
+        if let Statement::Insert(insert) = statement
+            && let TableObject::TableName(name) = &mut insert.table
+            && self.means_renamed(name)
+        {
+            *name = self.renamed.name();
+            let alias = self.renamed.alias();
+            insert.table_alias.get_or_insert(TableAliasWithoutColumns {
+                explicit: alias.explicit,
+                alias: alias.name,
+            });
+        }
+        ControlFlow::Continue(())
+    }
 
     /// Once what it holds is visited: what takes its place names the relation again.
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
@@ -234,11 +311,8 @@ impl VisitorMut for Pin<'_> {
             return ControlFlow::Continue(());
         }
         let pinned = alias.take().unwrap_or_else(|| self.renamed.alias());
-        let (schema, table) = self.renamed.new;
-        let part = |name: &str| ObjectNamePart::Identifier(Ident::with_quote('"', name));
-        *name = ObjectName(vec![part(schema), part(table)]);
-        let columns = self.renamed.columns.as_deref();
-        if let Some(derived) = columns.and_then(|columns| derived(factor, columns)) {
+        *name = self.renamed.name();
+        if let Some(derived) = self.columns.and_then(|columns| derived(factor, columns)) {
             *factor = derived;
         }
         if let TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } = factor {
