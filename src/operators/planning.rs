@@ -27,6 +27,9 @@ use crate::tree::Plan;
 /// Rows of a batch between operators.
 const BATCH_ROWS: usize = 8192;
 
+/// This part of a statement's memory at most a sort keeps for merging what it has spilled: a statement may sort several times.
+const SORT_MERGE_PART: usize = 16;
+
 /// Makes a logical plan executable: `planner` does. A plan plans its subqueries while it runs, so it is given what made it itself.
 pub(super) type Planner =
     for<'a> fn(&'a Planning, Plan) -> BoxFuture<'a, DataFusionResult<Arc<dyn ExecutionPlan>>>;
@@ -201,6 +204,10 @@ fn run_config(ctx: &Arc<StatementContext>, catalogs: &Arc<CatalogContext>) -> Se
     if kept != ctx.settings.join_keys_max {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.hash_join_inlist_pushdown_max_distinct_values = ctx.settings.join_keys_max;
+    }
+    let share = ctx.settings.query_memory_bytes_max / SORT_MERGE_PART;
+    if share < config.options().execution.sort_spill_reservation_bytes {
+        config.options_mut().execution.sort_spill_reservation_bytes = share;
     }
     config
 }

@@ -163,6 +163,36 @@ async fn prepared_statements_of_a_session_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sorts_run_and_spill_in_little_memory() {
+    let (_data_dir, _server, mut client) =
+        ServerProcess::start_new(&["--store", "memory", "--query-memory-bytes-max", "4MB"]).await;
+    ok(&mut client, "SET keyspan.full_scan = allow").await;
+    ok(&mut client, "CREATE TABLE t (k int PRIMARY KEY, g int, v text)").await;
+    ok(
+        &mut client,
+        "INSERT INTO t SELECT i, i % 400, md5(i::text) FROM generate_series(1, 40000) i",
+    )
+    .await;
+    for (statement, expected) in [
+        (
+            "SELECT count(*) FROM (SELECT g, count(*) FROM t GROUP BY g ORDER BY g) s",
+            "400",
+        ),
+        ("SELECT k FROM t ORDER BY v DESC, k OFFSET 39999", "5329"),
+        (
+            "SELECT max(a + b) FROM (SELECT row_number() OVER (ORDER BY g, k) a, rank() OVER (ORDER BY k) b FROM t WHERE k <= 4000) s",
+            "7999",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT DISTINCT ON (g) g, k FROM t ORDER BY g, k DESC) s",
+            "400",
+        ),
+    ] {
+        assert_eq!(ok(&mut client, statement).await, one(expected), "{statement}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_far_offset_spills() {
     let (_data_dir, _server, mut client) =
         ServerProcess::start_new(&["--query-memory-bytes-max", "16MB"]).await;
