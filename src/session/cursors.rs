@@ -97,7 +97,6 @@ impl Session {
             formats: vec![format; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
             _memory: None,
-            created_us: row.created_us,
             declared: Some(Declared { row, is_held: false }),
             number: self.next_portal_number(),
         };
@@ -245,10 +244,22 @@ impl Session {
         }
     }
 
-    /// What the catalog tells of the session's cursors and portals; that without a name is over when another statement asks.
+    /// What the catalog tells of the session's cursors.
     pub(super) fn cursor_rows(&self) -> Arc<[Arc<CursorRow>]> {
-        let told = self.portals.iter().filter(|(name, _)| !name.is_empty());
-        let told = told.filter_map(|(name, portal)| cursor_row(name, portal));
+        let told = self.portals.values().filter_map(|portal| {
+            let declared = portal.declared.as_ref()?;
+            let is_scrollable = match &portal.state {
+                PortalState::Streaming(rows) => rows.is_scrollable(),
+                PortalState::Ready | PortalState::Done { .. } => declared.row.is_scrollable,
+            };
+            if is_scrollable == declared.row.is_scrollable {
+                return Some(Arc::clone(&declared.row));
+            }
+            Some(Arc::new(CursorRow {
+                is_scrollable,
+                ..CursorRow::clone(&declared.row)
+            }))
+        });
         match self.portals.is_empty() {
             true => Arc::default(),
             false => told.collect(),
@@ -328,7 +339,6 @@ impl Session {
                     row: Arc::clone(&opened.row),
                     is_held: false,
                 }),
-                created_us: opened.row.created_us,
                 number: self.next_portal_number(),
             };
             self.portals.insert(opened.row.name.clone(), portal);
@@ -346,29 +356,4 @@ fn undefined_cursor(name: &str) -> Error {
     Error::UndefinedCursor {
         name: name.to_string(),
     }
-}
-
-/// What the catalog tells of a portal; `None`: it is of no statement.
-fn cursor_row(name: &str, portal: &Portal) -> Option<Arc<CursorRow>> {
-    let Some(declared) = &portal.declared else {
-        return Some(Arc::new(CursorRow {
-            name: name.to_string(),
-            statement: Arc::clone(&portal.statement.parsed.as_ref()?.parsed.text),
-            is_holdable: false,
-            is_binary: false,
-            is_scrollable: false,
-            created_us: portal.created_us,
-        }));
-    };
-    let is_scrollable = match &portal.state {
-        PortalState::Streaming(rows) => rows.is_scrollable(),
-        PortalState::Ready | PortalState::Done { .. } => declared.row.is_scrollable,
-    };
-    if is_scrollable == declared.row.is_scrollable {
-        return Some(Arc::clone(&declared.row));
-    }
-    Some(Arc::new(CursorRow {
-        is_scrollable,
-        ..CursorRow::clone(&declared.row)
-    }))
 }

@@ -189,7 +189,6 @@ impl Session {
             formats: formats.into(),
             state: PortalState::Ready,
             declared: None,
-            created_us: now_us(),
             number: self.next_portal_number(),
         };
         self.portals.insert(name.to_string(), portal);
@@ -208,12 +207,12 @@ impl Session {
         }
     }
 
-    /// The portal of this name. Errors: 34000; 25P02 for one that a failed block had.
+    /// The portal of this name. Errors: 34000.
     pub fn portal(&self, name: &str) -> Result<&Portal> {
         self.portals.get(name).ok_or_else(|| self.no_portal(name))
     }
 
-    /// Takes a portal out of the session, to run it. Errors: 34000; 25P02 for one that a failed block had.
+    /// Takes a portal out of the session, to run it. Errors: 34000.
     pub fn take_portal(&mut self, name: &str) -> Result<Portal> {
         self.portals.remove(name).ok_or_else(|| self.no_portal(name))
     }
@@ -247,8 +246,8 @@ impl Session {
     /// Forgets a portal and stops what is left of it; one that does not exist is no error.
     pub fn close_portal(&mut self, name: &str) {
         self.portals.remove(name);
-        self.transaction.lost_portals.retain(|lost| lost != name);
         self.align_cursors();
+        self.transaction.lost_portals.retain(|lost| lost != name);
     }
 
     pub(super) fn next_portal_number(&mut self) -> u64 {

@@ -81,8 +81,6 @@ pub struct Portal {
     pub(super) _memory: Option<MemoryAccount>,
     /// What DECLARE said of it; `None` for those of the protocol.
     pub(super) declared: Option<Declared>,
-    /// When it was made: microseconds since 1970 UTC.
-    pub(super) created_us: i64,
     /// Counts portals of the session.
     pub(super) number: u64,
 }

@@ -171,23 +171,6 @@ const CONVERSATIONS: &[Conversation] = &[
         answered: "C(BEGIN) T\n1 2 D(1) s T\nC(SAVEPOINT) T\n2 T\nE(22012) E\nE(25P02) E\nC(ROLLBACK) T\nE(34000) E\nC(ROLLBACK) T\nD(2) s T\nC(ROLLBACK) I\n3 I",
     },
     Conversation {
-        name: "pg_cursors tells of portals with names",
-        sent: "Q BEGIN
-            P s|SELECT generate_series(1, 3)
-            B p|s
-            B r|s
-            E p|1
-            S
-            Q SELECT string_agg(concat_ws(',', name, statement, is_holdable, is_binary, is_scrollable), ' ' ORDER BY name) FROM pg_cursors
-            C P|p
-            S
-            Q SELECT string_agg(name, ' ' ORDER BY name) FROM pg_cursors
-            Q ROLLBACK
-            C S|s
-            S",
-        answered: "C(BEGIN) T\n1 2 2 D(1) s T\nT D(p,SELECT generate_series(1, 3),f,f,f r,SELECT generate_series(1, 3),f,f,f) C(SELECT 1) T\n3 T\nT D(r) C(SELECT 1) T\nC(ROLLBACK) I\n3 I",
-    },
-    Conversation {
         name: "LOCK TABLE wants a block, which a pipeline is none",
         sent: "P |LOCK TABLE conversation
             B |
