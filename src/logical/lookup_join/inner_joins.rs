@@ -66,6 +66,26 @@ impl InnerJoins {
 }
 
 impl Joined {
+    /// One relation alone, made by this plan.
+    pub(super) fn beginning_with(plan: Plan, joins: &InnerJoins, at: usize) -> Joined {
+        Joined {
+            plan,
+            is_bounded: true,
+            lookups: 0,
+            left: (0..joins.relations.len()).filter(|left| *left != at).collect(),
+            conditions: joins.conditions.clone(),
+        }
+    }
+
+    /// All of it, with the conditions that are left and the columns that the schema has.
+    pub(super) fn finished(self, schema: &RowSchema) -> Option<Plan> {
+        let whole = match conjunction(self.conditions) {
+            Some(condition) => self.plan.filter(condition),
+            None => self.plan,
+        };
+        selected(whole, schema)
+    }
+
     /// With a relation that is looked up for the rows so far. `None`: no key leads to it.
     pub(super) fn looking_up(mut self, relation: &Plan, at: usize) -> Option<Joined> {
         let conditions = self.take_conditions(relation);

@@ -20,9 +20,7 @@ use crate::Result;
 use crate::logical::stored_table::judge_scan;
 use crate::logical::unique_columns::unique_columns;
 use crate::system::StatementContext;
-use crate::tree::{
-    Column, Expr, Join, JoinType, Partners, Plan, Projection, Transformed, TreeNode, conjunction,
-};
+use crate::tree::{Column, Expr, Join, JoinType, Partners, Plan, Projection, Transformed, TreeNode};
 
 /// The plan with lookups where they serve, by its form and by how many rows there are to look up, and with other inner joins in the order
 /// that is likely to cost least. Errors: those of reading what is known of the tables.
@@ -167,11 +165,7 @@ impl JoinOrder<'_> {
         let tried = tried.filter(|(joined, _)| joined.lookups > 0);
         // Of those that are as good the first is taken.
         let (best, _) = tried.min_by_key(|(joined, bound)| (Reverse(joined.lookups), *bound))?;
-        let whole = match conjunction(best.conditions) {
-            Some(condition) => best.plan.filter(condition),
-            None => best.plan,
-        };
-        selected(whole, plan.schema())
+        best.finished(plan.schema())
     }
 
     /// Inner joins without lookups. `None`: too little is known of what they join.
@@ -205,22 +199,12 @@ impl JoinOrder<'_> {
             };
             joined.plan = with_columns(joined.plan, is_needed)?;
         }
-        let whole = match conjunction(joined.conditions) {
-            Some(condition) => joined.plan.filter(condition),
-            None => joined.plan,
-        };
-        selected(whole, plan.schema())
+        joined.finished(plan.schema())
     }
 
     /// All relations joined, `first` first.
     fn joined(&self, joins: &InnerJoins, first: usize) -> Joined {
-        let mut joined = Joined {
-            plan: joins.relations[first].clone(),
-            is_bounded: true,
-            lookups: 0,
-            left: (0..joins.relations.len()).filter(|at| *at != first).collect(),
-            conditions: joins.conditions.clone(),
-        };
+        let mut joined = Joined::beginning_with(joins.relations[first].clone(), joins, first);
         while !joined.left.is_empty() {
             let looked_up = |at: &usize| {
                 let relation = &joins.relations[*at];

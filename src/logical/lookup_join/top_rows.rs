@@ -23,7 +23,7 @@ use crate::plan::Bound;
 use crate::system::StatementContext;
 use crate::tree::{
     Aggregate, Column, DependentJoin, Expr, Filter, Join, Partners, Plan, Projection, Sort, SubqueryAlias,
-    TopRows, Transformed, TransformedResult, conjunction,
+    TopRows, Transformed, TransformedResult,
 };
 
 /// Rules by whose names it is left out with them, for tests.
@@ -137,13 +137,8 @@ fn streamed_inner(plan: &Plan, column: &Column) -> Option<Plan> {
     let joins = InnerJoins::of(plan)?;
     let is_there = |relation: &Plan| relation.schema().has_column(column);
     let first = joins.relations.iter().position(is_there)?;
-    let mut joined = Joined {
-        plan: streamed(&joins.relations[first], column)?,
-        is_bounded: true,
-        lookups: 0,
-        left: (0..joins.relations.len()).filter(|at| *at != first).collect(),
-        conditions: joins.conditions.clone(),
-    };
+    let streamed = streamed(&joins.relations[first], column)?;
+    let mut joined = Joined::beginning_with(streamed, &joins, first);
     while !joined.left.is_empty() {
         let looked_up = |at: &usize| {
             let relation = &joins.relations[*at];
@@ -154,11 +149,7 @@ fn streamed_inner(plan: &Plan, column: &Column) -> Option<Plan> {
         };
         joined = joined.left.iter().find_map(looked_up)?;
     }
-    let whole = match conjunction(joined.conditions) {
-        Some(condition) => joined.plan.filter(condition),
-        None => joined.plan,
-    };
-    selected(whole, plan.schema())
+    joined.finished(plan.schema())
 }
 
 /// Whether conditions pin what a relation gives by a key.
