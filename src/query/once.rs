@@ -14,19 +14,16 @@ const REPEATED_PARTS_MAX: usize = 16;
 
 /// Whether it may stand in several places.
 pub(super) fn is_repeatable(expr: &Expr) -> bool {
-    let parts = Cell::new(0);
-    !expr.has(|part| {
-        parts.set(parts.get() + 1);
-        let is_once = part.is_volatile_node() || part.is_routine_call() || matches!(part, Expr::Let(_));
-        is_once || parts.get() > REPEATED_PARTS_MAX
-    })
+    let is_once =
+        |part: &Expr| part.is_volatile_node() || part.is_routine_call() || matches!(part, Expr::Let(_));
+    !is_long(expr) && !expr.has(is_once)
 }
 
-fn has_more_parts(expr: &Expr, most: usize) -> bool {
+fn is_long(expr: &Expr) -> bool {
     let parts = Cell::new(0);
     expr.has(|_| {
         parts.set(parts.get() + 1);
-        parts.get() > most
+        parts.get() > REPEATED_PARTS_MAX
     })
 }
 
@@ -63,7 +60,7 @@ impl Binder<'_> {
         value: Bound,
         body: impl FnOnce(&mut Self, Bound) -> Result<Expr>,
     ) -> Result<Expr> {
-        match has_more_parts(&value.expr, REPEATED_PARTS_MAX) {
+        match is_long(&value.expr) {
             true => self.once(value, body),
             false => body(self, value),
         }
