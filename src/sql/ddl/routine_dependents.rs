@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::column_views;
 use super::named_in_text::{NamedObject, Renaming, texts_of};
 use super::routine_ref::{described, found_routine, written_name};
-use super::type_dependents::{Dependent, add_views_over, remove, triggers_naming};
+use super::type_dependents::{Dependent, add_views_over, remove, triggers_naming, triggers_that};
 use super::{notice, notice_cascade};
 use crate::catalog::{
     Catalog, CatalogWriter, ColumnDefault, Relation, RoutineDef, RoutineKind, Routines, STANDARD_SCHEMA,
-    TableDef, TriggerDef,
+    TableDef,
 };
 use crate::parse::quoting::quote_ident;
 use crate::parse::routine::{RoutineRef, RoutineWord};
@@ -113,7 +113,7 @@ fn dependents<'a>(ctx: &StatementContext, catalog: &'a Catalog, routine: &Routin
         asking.is_in_expression(sql)
             && (is_alone || expression_binds(ctx, table, sql) && !expression_binds(uncallable(), table, sql))
     };
-    let mut found = triggers_calling(catalog, routine);
+    let mut found = triggers_that(catalog, |trigger| trigger.function == routine.oid);
     for table in catalog.tables() {
         for column in table.columns.iter().filter(|column| !column.hidden) {
             if column
@@ -162,26 +162,6 @@ fn dependents<'a>(ctx: &StatementContext, catalog: &'a Catalog, routine: &Routin
     found.extend(others.map(Dependent::Routine));
     let casts = catalog.casts.iter().filter(|cast| cast.calls(routine.oid));
     found.extend(casts.map(Dependent::Cast));
-    found
-}
-
-/// The triggers, of tables and of views, whose function it is.
-fn triggers_calling<'a>(catalog: &'a Catalog, routine: &RoutineDef) -> Vec<Dependent<'a>> {
-    let mut found = Vec::new();
-    let calls = |trigger: &&TriggerDef| trigger.function == routine.oid;
-    for relation in catalog.relations.iter() {
-        match relation {
-            Relation::Table(table) => {
-                let calling = table.triggers.iter().filter(calls);
-                found.extend(calling.map(|trigger| Dependent::Trigger(table, &trigger.name)));
-            }
-            Relation::View(view) => {
-                let calling = view.triggers.iter().filter(calls);
-                found.extend(calling.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
-            }
-            Relation::Sequence(_) => {}
-        }
-    }
     found
 }
 

@@ -438,19 +438,27 @@ fn dependents<'a>(
 
 /// The triggers whose conditions name something.
 pub(super) fn triggers_naming<'a>(catalog: &'a Catalog, asking: &Renaming<'_>) -> Vec<Dependent<'a>> {
-    let names = |trigger: &&TriggerDef| {
+    triggers_that(catalog, |trigger| {
         let when = trigger.when.as_ref();
         when.is_some_and(|when| asking.is_in_expression(&when.sql))
-    };
+    })
+}
+
+/// The triggers of tables and of views that a test chooses.
+pub(super) fn triggers_that(
+    catalog: &Catalog,
+    is_chosen: impl Fn(&TriggerDef) -> bool,
+) -> Vec<Dependent<'_>> {
+    let is_chosen = |trigger: &&TriggerDef| is_chosen(trigger);
     let mut found = Vec::new();
     for relation in catalog.relations.iter() {
         match relation {
             Relation::Table(table) => {
-                let triggers = table.triggers.iter().filter(names);
+                let triggers = table.triggers.iter().filter(is_chosen);
                 found.extend(triggers.map(|trigger| Dependent::Trigger(table, &trigger.name)));
             }
             Relation::View(view) => {
-                let triggers = view.triggers.iter().filter(names);
+                let triggers = view.triggers.iter().filter(is_chosen);
                 found.extend(triggers.map(|trigger| Dependent::ViewTrigger(view, &trigger.name)));
             }
             Relation::Sequence(_) => {}
