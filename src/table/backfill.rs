@@ -8,20 +8,11 @@ use arrow::array::{ArrayRef, RecordBatch};
 
 use super::carried_times::with_times;
 use super::partial_rows::PartialRows;
-use super::rows_request::{self, rows_request};
 use super::{Limits, RowEncoder};
 use crate::catalog::{GeneratedColumns, TableDef, computed_column};
 use crate::codec::row::{RowReader, RowWriter};
 use crate::store::{Page, Write};
-use crate::txn::Transaction;
 use crate::{Error, Result};
-
-/// Rows of a page at most.
-const PAGE_ROWS_MAX: usize = if cfg!(test) {
-    16
-} else {
-    rows_request::PAGE_ROWS_MAX
-};
 
 /// Gives rows the values of columns that they lack.
 pub struct Backfill<'a> {
@@ -84,26 +75,4 @@ impl<'a> Backfill<'a> {
         let columns: Vec<ArrayRef> = (0..self.given.len()).map(column).collect::<Result<_>>()?;
         RecordBatch::try_new(rows.schema(), columns).map_err(Error::arrow)
     }
-}
-
-/// The next rows of a table from the key `from` on (`None`: the first), those that are over among them; none at the end.
-pub async fn next_rows(txn: &Transaction, table: &TableDef, from: Option<&[u8]>) -> Result<Page> {
-    let mut page = Page::new();
-    let request = rows_request(table, from, false, PAGE_ROWS_MAX);
-    let mut scan = txn.with_rows_that_are_over().scan(request);
-    scan.next_page(&mut page).await?;
-    page.truncate(PAGE_ROWS_MAX);
-    Ok(page)
-}
-
-/// The rows under keys, as far as there are such, likewise.
-pub async fn rows_under(txn: &Transaction, keys: &[Vec<u8>]) -> Result<Page> {
-    let values = txn.with_rows_that_are_over().get_many(keys).await?;
-    let mut page = Page::new();
-    for (at, key) in keys.iter().enumerate() {
-        if let Some(value) = values.get(at) {
-            page.push(key, value);
-        }
-    }
-    Ok(page)
 }

@@ -20,12 +20,11 @@ use std::collections::HashMap;
 
 use arrow::array::{Array, RecordBatch};
 
-use super::backfill::rows_under;
 use super::over::{RowsKept, remove_from_page};
 use super::partial_rows::PartialRows;
 use super::read::whole_rows;
 use super::rekeyed::next_keys;
-use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_range, rows_request};
+use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_range, rows_request, rows_under};
 use super::{EntryEncoder, EntryReader, IndexEntry, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
 use crate::store::{KeyRange, LockMode, Page, Write};

@@ -53,7 +53,7 @@ mod versions;
 mod write;
 
 pub use arbiter::Arbiter;
-pub use backfill::{Backfill, next_rows, rows_under};
+pub use backfill::Backfill;
 pub use bound_text::{bound_text, bound_values};
 pub use build::{EntryMaker, build_index, build_rows, duplicate_entry, has_null, is_empty, scan_rows};
 pub use carried_times::carry_times;
@@ -79,7 +79,7 @@ pub use removal::remove_over_page;
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;
 pub(crate) use rows_request::pages_of_range;
-pub use rows_request::{first_rows, rows_range};
+pub use rows_request::{PAGE_ROWS_MAX, first_rows, next_rows, rows_range, rows_under};
 pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use table_lock::lock_for_writes;

@@ -9,7 +9,7 @@ use crate::txn::Transaction;
 /// Bytes of a page at most.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Rows of a page at most, where only one column is looked at, or nobody else writes.
-pub(super) const PAGE_ROWS_MAX: usize = 4096;
+pub const PAGE_ROWS_MAX: usize = 4096;
 
 /// The keys of a table's rows.
 pub fn rows_range(table: &TableDef) -> KeyRange {
@@ -69,5 +69,28 @@ pub async fn first_rows(
     let mut page = Page::new();
     scan.next_page(&mut page).await?;
     page.truncate(rows_max);
+    Ok(page)
+}
+
+/// The next rows of a table from the key `from` on (`None`: the first), so many at most, those that are over among them; none at the end.
+pub async fn next_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    from: Option<&[u8]>,
+    rows_max: usize,
+) -> Result<Page> {
+    let rest = rows_range(table).resumed_at(from);
+    first_rows(&txn.with_rows_that_are_over(), rest, false, rows_max).await
+}
+
+/// The rows under keys, as far as there are such, likewise.
+pub async fn rows_under(txn: &Transaction, keys: &[Vec<u8>]) -> Result<Page> {
+    let values = txn.with_rows_that_are_over().get_many(keys).await?;
+    let mut page = Page::new();
+    for (at, key) in keys.iter().enumerate() {
+        if let Some(value) = values.get(at) {
+            page.push(key, value);
+        }
+    }
     Ok(page)
 }

@@ -14,6 +14,8 @@
 //!
 //! **In a block, and in ALTER TABLE: in its transaction**, which keeps everybody from writing the table.
 
+use std::sync::Arc;
+
 use super::kept_rows::KeptRows;
 use super::keys_lock;
 use super::rewrite::as_null_of_before;
@@ -40,6 +42,9 @@ pub(super) struct Backfill {
 /// the engine.
 const CHUNK_BYTES: usize = if cfg!(test) { 1 } else { 8 << 20 };
 
+/// Rows of a page at most.
+const PAGE_ROWS_MAX: usize = if cfg!(test) { 16 } else { table::PAGE_ROWS_MAX };
+
 /// Which rows come next.
 #[derive(Debug, Default)]
 struct Place {
@@ -47,9 +52,23 @@ struct Place {
     table: TableId,
     /// The first key; `None`: that of the first row.
     from: Option<Vec<u8>>,
+    /// The catalog as it was last seen.
+    known: Option<Arc<Catalog>>,
 }
 
 impl Place {
+    /// The catalog as a transaction sees it.
+    async fn catalog(&mut self, txn: &Transaction) -> Result<Arc<Catalog>> {
+        let catalog = Catalog::load(txn, self.known.take()).await?;
+        self.known = Some(Arc::clone(&catalog));
+        Ok(catalog)
+    }
+
+    /// The next rows; none at the end.
+    async fn rows(&self, txn: &Transaction, table: &TableDef) -> Result<Page> {
+        next_rows(txn, table, self.from.as_deref(), PAGE_ROWS_MAX).await
+    }
+
     /// TRUNCATE, or a rewrite, may have given the table new keys.
     fn enter(&mut self, table: &TableDef) {
         if self.table != table.id {
@@ -87,15 +106,15 @@ pub(super) async fn fill_within(
     keys_lock::share(ctx, old).await?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let table = writer.put_table_in(new, lock)?;
+    let mut filler = filler(ctx, &table, &columns)?;
     let mut place = Place::default();
     place.enter(&table);
     loop {
-        let page = next_rows(&ctx.txn, &table, place.from.as_deref()).await?;
+        let page = place.rows(&ctx.txn, &table).await?;
         if !place.go_behind(&page) {
             return Ok(TableDef::clone(&table));
         }
-        let written = write(ctx, &ctx.txn, (&table, &columns), &page);
-        written.map_err(as_null_of_before)?;
+        write(&ctx.txn, &mut filler, &page).map_err(as_null_of_before)?;
         tokio::task::yield_now().await;
     }
 }
@@ -131,7 +150,7 @@ impl Backfill {
     /// Gives the next rows the columns; `false`: there are none.
     async fn fill_next(&self, place: &mut Place) -> Result<bool> {
         let txn = begin(&self.store).await?;
-        let catalog = Catalog::load(&txn, None).await?;
+        let catalog = place.catalog(&txn).await?;
         let table = self.table.find(&catalog)?;
         place.enter(table);
         // Who has locked a row knows it as it is.
@@ -140,7 +159,7 @@ impl Backfill {
         match unlocked.is_locked(0) {
             true => self.fill_many(&txn.next_statement().await?, place).await,
             false => {
-                let page = next_rows(&txn, table, place.from.as_deref()).await?;
+                let page = place.rows(&txn, table).await?;
                 drop(txn);
                 self.fill_page(&page, place).await
             }
@@ -149,20 +168,21 @@ impl Backfill {
 
     /// In a transaction that keeps everybody from writing the table, as it sees that.
     async fn fill_many(&self, txn: &Transaction, place: &mut Place) -> Result<bool> {
-        let catalog = Catalog::load(txn, None).await?;
+        let catalog = place.catalog(txn).await?;
         let table = self.table.find(&catalog)?;
         if place.table != table.id {
             return Ok(true);
         }
+        let mut filler = filler(&self.ctx, table, &self.columns)?;
         let (mut bytes, mut is_end) = (0, false);
         while bytes < CHUNK_BYTES && !is_end {
-            let page = next_rows(txn, table, place.from.as_deref()).await?;
+            let page = place.rows(txn, table).await?;
             bytes += page
                 .iter()
                 .map(|(key, value)| key.len() + value.len())
                 .sum::<usize>();
             is_end = !place.go_behind(&page);
-            self.write(txn, table, &page)?;
+            write(txn, &mut filler, &page)?;
         }
         txn.commit(true).await?;
         Ok(!is_end)
@@ -186,30 +206,33 @@ impl Backfill {
                 return Ok(false);
             }
             let page = rows_under(&txn, rows.keys()).await?;
-            self.write(&txn, table, &page)?;
+            write(&txn, &mut filler(&self.ctx, table, &self.columns)?, &page)?;
             rows.commit(txn).await?;
         }
         Ok(true)
     }
-
-    /// Errors: 55000 where somebody has taken a column back.
-    fn write(&self, txn: &Transaction, table: &TableDef, page: &Page) -> Result<()> {
-        write(&self.ctx, txn, (table, &self.columns), page)
-    }
 }
 
-/// Gives the rows of a page these columns, in a transaction that keeps others from writing them.
-fn write(
+/// What gives rows of a table these columns. Errors: 55000 where somebody has taken a column back.
+fn filler<'a>(
     ctx: &StatementContext,
-    txn: &Transaction,
-    (table, columns): (&TableDef, &[ColumnId]),
-    page: &Page,
-) -> Result<()> {
+    table: &'a TableDef,
+    columns: &[ColumnId],
+) -> Result<table::Backfill<'a>> {
     let position = |id: &ColumnId| table.column_index_by_id(*id).ok_or_else(|| taken_back(table));
     let positions: Vec<usize> = columns.iter().map(position).collect::<Result<_>>()?;
     let generated = ctx.generated_columns(table)?;
     let generated = generated.ok_or_else(|| Error::internal("a table that computes nothing"))?;
-    let mut backfill = table::Backfill::new(table, &**generated, &positions, ctx.settings.limits);
-    let mut writes = backfill.writes(page)?.into_iter();
+    Ok(table::Backfill::new(
+        table,
+        &**generated,
+        &positions,
+        ctx.settings.limits,
+    ))
+}
+
+/// Gives the rows of a page their columns, in a transaction that keeps others from writing them.
+fn write(txn: &Transaction, filler: &mut table::Backfill<'_>, page: &Page) -> Result<()> {
+    let mut writes = filler.writes(page)?.into_iter();
     writes.try_for_each(|write| txn.write(write, None))
 }
